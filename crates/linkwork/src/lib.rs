@@ -1,0 +1,1 @@
+//! Linkwork: solids held together by constraints, closed loops included.
