@@ -1,1 +1,24 @@
 //! Linkwork: solids held together by constraints, closed loops included.
+//!
+//! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
+
+pub mod joint;
+pub mod material;
+pub mod math;
+pub mod mechanism;
+pub mod shape;
+pub mod solid;
+pub mod state;
+pub mod trajectory;
+
+pub use joint::{
+    AngleRange, Curve, Direction, Drive, DriveAim, Frame, Joint, JointId, Limit, Mask, Range, Rank, Region,
+    TwistRange,
+};
+pub use material::Material;
+pub use math::{Matrix, Pose, Rotation, Vector};
+pub use mechanism::{MaterialId, Mechanism, ModelError, TrajectoryId};
+pub use shape::{Mesh, PlacedShape, Shape};
+pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
+pub use state::State;
+pub use trajectory::{Key, Trajectory};

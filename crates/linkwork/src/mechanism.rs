@@ -1,0 +1,252 @@
+//! What a mechanism *is*: solids, joints and what they refer to. Constant while it moves; see [`crate::State`] for
+//! where it is.
+
+use crate::joint::{Joint, JointId};
+use crate::material::Material;
+use crate::math::Vector;
+use crate::solid::{Kernel, Solid, SolidId};
+use crate::trajectory::Trajectory;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Names a material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MaterialId(pub u32);
+
+/// Names a trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrajectoryId(pub u32);
+
+/// Solids, joints, materials and trajectories with stable ids, and the field of gravity.
+///
+/// ```
+/// use linkwork::{Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, Vector};
+/// let mut m = Mechanism::new();
+/// let arm = m.add_solid(Solid::new("arm").with_shape(PlacedShape::capsule(0.05, 1.0, Vector::X), 1.0))?;
+/// m.add_joint(Joint::ball(
+///     Frame::point(SolidId::WORLD, Vector::ZERO),
+///     Frame::point(arm, Vector::new(-0.5, 0.0, 0.0)),
+/// ))?;
+/// assert_eq!(m.freedoms() - m.scalar_constraints(), 3);
+/// # Ok::<(), linkwork::ModelError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mechanism {
+    solids: Vec<Solid>,
+    joints: Vec<Joint>,
+    /// First slot of each joint's counted angles in the state.
+    counters: Vec<u32>,
+    counter_count: u32,
+    names: BTreeMap<String, SolidId>,
+    /// Surfaces.
+    pub materials: Vec<Material>,
+    /// Given motions.
+    pub trajectories: Vec<Trajectory>,
+    /// Acceleration of free fall.
+    pub gravity: Vector,
+    epoch: u64,
+}
+
+/// Why something cannot be part of a mechanism.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError(pub String);
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for ModelError {}
+
+impl Default for Mechanism {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Mechanism {
+    /// Only the world, with gravity along -y.
+    pub fn new() -> Self {
+        Self {
+            solids: vec![Solid::fixed("world")],
+            joints: Vec::new(),
+            counters: Vec::new(),
+            counter_count: 0,
+            names: BTreeMap::from([("world".to_owned(), SolidId::WORLD)]),
+            materials: Vec::new(),
+            trajectories: Vec::new(),
+            gravity: Vector::new(0.0, -9.81, 0.0),
+            epoch: 0,
+        }
+    }
+
+    /// Adds a solid or particle. Refuses a taken name, and bodies that cannot exist.
+    pub fn add_solid(&mut self, solid: Solid) -> Result<SolidId, ModelError> {
+        let fail = |what: String| Err(ModelError(format!("solid `{}`: {what}", solid.name)));
+        if self.names.contains_key(&solid.name) {
+            return fail("the name is taken".into());
+        }
+        if solid.kernel == Kernel::Dynamic && solid.mobility.is_none() {
+            if let Some(complaint) = solid.mass.complaint() {
+                return fail(complaint);
+            }
+        }
+        if let Some(m) = solid.mobility {
+            if !(m.translate >= 0.0 && m.rotate >= 0.0 && m.translate.is_finite() && m.rotate.is_finite()) {
+                return fail(format!(
+                    "mobility {} {} is not a pair of finite numbers >= 0",
+                    m.translate, m.rotate
+                ));
+            }
+        }
+        if !(solid.pose.is_finite() && solid.velocity.is_finite() && solid.spin.is_finite()) {
+            return fail("pose or velocity is not finite".into());
+        }
+        if !(0.5..2.0).contains(&solid.pose.rotation.length()) {
+            return fail("orientation is not a rotation".into());
+        }
+        if let Kernel::Scripted(t) = solid.kernel {
+            if t.0 as usize >= self.trajectories.len() {
+                return fail("follows a trajectory that does not exist".into());
+            }
+        }
+        let id = SolidId(self.solids.len() as u32);
+        self.names.insert(solid.name.clone(), id);
+        self.solids.push(solid);
+        self.epoch += 1;
+        Ok(id)
+    }
+
+    /// Adds a joint. Refuses solids that do not exist, a solid joined to itself, and numbers that are not finite.
+    pub fn add_joint(&mut self, joint: Joint) -> Result<JointId, ModelError> {
+        let fail = |what: String| Err(ModelError(format!("joint `{}`: {what}", joint.name)));
+        for frame in &joint.frames {
+            if frame.solid.index() >= self.solids.len() {
+                return fail(format!("solid {} does not exist", frame.solid.0));
+            }
+            if !frame.pose.is_finite() {
+                return fail("a frame is not finite".into());
+            }
+        }
+        if joint.frames[0].solid == joint.frames[1].solid {
+            return fail(format!("joins `{}` to itself", self.solids[joint.frames[0].solid.index()].name));
+        }
+        for l in &joint.limits {
+            if !l.range.is_valid() {
+                return fail(format!("limit {} is empty", l.direction.word()));
+            }
+        }
+        let ok = |x: f64| x.is_finite() && x >= 0.0;
+        if !(ok(joint.weight) && ok(joint.compliance) && ok(joint.damping)) {
+            return fail("weight, compliance and damping must be finite and >= 0".into());
+        }
+        if joint.screw.is_some_and(|p| !p.is_finite() || p == 0.0) || joint.distance.is_some_and(|d| !ok(d)) {
+            return fail("pitch or length is not usable".into());
+        }
+        let id = JointId(self.joints.len() as u32);
+        self.counters.push(self.counter_count);
+        self.counter_count += joint.counted_angles() as u32;
+        self.joints.push(joint);
+        self.epoch += 1;
+        Ok(id)
+    }
+
+    /// All solids; the first is the world.
+    pub fn solids(&self) -> &[Solid] {
+        &self.solids
+    }
+    /// All joints.
+    pub fn joints(&self) -> &[Joint] {
+        &self.joints
+    }
+    /// One solid.
+    pub fn solid(&self, id: SolidId) -> &Solid {
+        &self.solids[id.index()]
+    }
+    /// One joint.
+    pub fn joint(&self, id: JointId) -> &Joint {
+        &self.joints[id.index()]
+    }
+    /// Changes one joint; `f` may switch it, move its frames or give it a rank, but not change what it counts.
+    pub fn edit_joint(&mut self, id: JointId, f: impl FnOnce(&mut Joint)) {
+        let before = self.joints[id.index()].counted_angles();
+        f(&mut self.joints[id.index()]);
+        debug_assert_eq!(before, self.joints[id.index()].counted_angles());
+        self.epoch += 1;
+    }
+    /// Changes the initial pose and mass data of a solid; its name stays.
+    pub fn edit_solid(&mut self, id: SolidId, f: impl FnOnce(&mut Solid)) {
+        let solid = &mut self.solids[id.index()];
+        let name = solid.name.clone();
+        f(solid);
+        solid.name = name;
+        self.epoch += 1;
+    }
+    /// The solid or particle of that name.
+    pub fn find(&self, name: &str) -> Option<SolidId> {
+        self.names.get(name).copied()
+    }
+    /// The joint of that name.
+    pub fn find_joint(&self, name: &str) -> Option<JointId> {
+        self.joints.iter().position(|j| j.name == name).map(|i| JointId(i as u32))
+    }
+    /// Changes whenever the topology may have changed: caches compare it.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+    /// First slot of the joint's counted angles.
+    pub fn counter(&self, id: JointId) -> usize {
+        self.counters[id.index()] as usize
+    }
+    /// How many counted angles the state remembers.
+    pub fn counter_count(&self) -> usize {
+        self.counter_count as usize
+    }
+    /// Solids and particles without the world.
+    pub fn solid_count(&self) -> usize {
+        self.solids.len() - 1
+    }
+    /// Scalar freedoms before any constraint.
+    pub fn freedoms(&self) -> usize {
+        self.solids.iter().map(Solid::freedoms).sum()
+    }
+    /// Scalar equalities of all joints (joints between two fixed solids count nothing).
+    pub fn scalar_constraints(&self) -> usize {
+        self.joints.iter().filter(|j| !self.is_inert(j)).map(Joint::equalities).sum()
+    }
+    /// Neither side can move.
+    pub fn is_inert(&self, joint: &Joint) -> bool {
+        joint.frames.iter().all(|f| self.solids[f.solid.index()].is_fixed())
+    }
+    /// The joint's name, or the names of its solids when it has none.
+    pub fn joint_name(&self, id: JointId) -> String {
+        let joint = &self.joints[id.index()];
+        if joint.name.is_empty() {
+            let [a, b] = joint.frames.map(|f| self.solids[f.solid.index()].name.as_str());
+            format!("{a}–{b} (constraint {})", id.0 + 1)
+        } else {
+            joint.name.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::joint::Frame;
+
+    #[test]
+    fn refuses_what_cannot_be() {
+        let mut m = Mechanism::new();
+        let a = m.add_solid(Solid::new("a")).unwrap();
+        assert!(m.add_solid(Solid::new("a")).unwrap_err().0.contains("taken"));
+        assert!(m.add_solid(Solid::new("b").at(f64::NAN, 0.0, 0.0)).is_err());
+        let mut heavy = Solid::new("c");
+        heavy.mass.mass = -1.0;
+        assert!(m.add_solid(heavy).unwrap_err().0.contains("mass"));
+        let f = Frame::point(a, Vector::ZERO);
+        assert!(m.add_joint(Joint::ball(f, f)).unwrap_err().0.contains("itself"));
+        assert!(m.add_joint(Joint::ball(f, Frame::point(SolidId(9), Vector::ZERO))).is_err());
+        assert!(m.add_joint(Joint::screw(f, Frame::point(SolidId::WORLD, Vector::ZERO), 0.0)).is_err());
+    }
+}

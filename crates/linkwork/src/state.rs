@@ -1,0 +1,102 @@
+//! Where a mechanism *is*: the whole snapshot. Two states with the same hash have the same future.
+
+use crate::math::{Pose, Rotation, Vector};
+use crate::mechanism::Mechanism;
+use crate::solid::{Kernel, SolidId};
+
+/// Poses, velocities, counted angles and time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Seconds since the start.
+    pub time: f64,
+    /// Centre of mass of each solid, world.
+    pub centers: Vec<Vector>,
+    /// Orientation of each solid.
+    pub rotations: Vec<Rotation>,
+    /// Velocity of each centre of mass.
+    pub velocities: Vec<Vector>,
+    /// Angular velocity of each solid, world axes.
+    pub spins: Vec<Vector>,
+    /// Counted angles (twists, limited rotations, screws) with their whole turns.
+    pub angles: Vec<f64>,
+}
+
+impl State {
+    /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
+    pub fn new(m: &Mechanism) -> Self {
+        let solids = m.solids();
+        let pose = |i: usize| match solids[i].kernel {
+            Kernel::Scripted(t) => m.trajectories[t.0 as usize].pose(0.0),
+            _ => Pose::from_parts(solids[i].pose.translation, solids[i].pose.rotation.normalize()),
+        };
+        Self {
+            time: 0.0,
+            centers: (0..solids.len()).map(|i| pose(i).transform_point(solids[i].mass.center)).collect(),
+            rotations: (0..solids.len()).map(|i| pose(i).rotation).collect(),
+            velocities: solids.iter().map(|s| s.velocity).collect(),
+            spins: solids.iter().map(|s| s.spin).collect(),
+            angles: vec![0.0; m.counter_count()],
+        }
+    }
+
+    /// The pose of a solid's origin.
+    pub fn pose(&self, m: &Mechanism, id: SolidId) -> Pose {
+        let (c, q) = (self.centers[id.index()], self.rotations[id.index()]);
+        Pose::from_parts(c - q * m.solid(id).mass.center, q)
+    }
+
+    /// Puts a solid's origin at a pose.
+    pub fn set_pose(&mut self, m: &Mechanism, id: SolidId, pose: Pose) {
+        self.rotations[id.index()] = pose.rotation.normalize();
+        self.centers[id.index()] = pose.translation + self.rotations[id.index()] * m.solid(id).mass.center;
+    }
+
+    /// Every number is finite.
+    pub fn is_finite(&self) -> bool {
+        self.time.is_finite()
+            && self.centers.iter().chain(&self.velocities).chain(&self.spins).all(|v| v.is_finite())
+            && self.rotations.iter().all(|q| q.is_finite())
+    }
+
+    /// A hash of every bit (FNV-1a over the words in order).
+    pub fn hash(&self) -> u64 {
+        let mut h = 0xcbf2_9ce4_8422_2325_u64;
+        let mut eat = |x: f64| {
+            for byte in x.to_bits().to_le_bytes() {
+                h = (h ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        };
+        eat(self.time);
+        for v in self.centers.iter().chain(&self.velocities).chain(&self.spins) {
+            v.to_array().into_iter().for_each(&mut eat);
+        }
+        self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
+        self.angles.iter().copied().for_each(&mut eat);
+        h
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::exp;
+    use crate::shape::PlacedShape;
+    use crate::solid::Solid;
+
+    #[test]
+    fn origin_and_centre_are_different_points() {
+        let mut m = Mechanism::new();
+        let bar = PlacedShape::capsule_between(0.05, Vector::ZERO, Vector::X);
+        let id = m
+            .add_solid(Solid::new("bar").with_shape(bar, 1.0).at(0.0, 2.0, 0.0).turned(exp(Vector::Z * 1.2)))
+            .unwrap();
+        let mut s = State::new(&m);
+        assert!((s.centers[1] - Vector::new(0.0, 2.0, 0.0)).length() > 0.49);
+        let p = s.pose(&m, id);
+        assert!((p.translation - Vector::new(0.0, 2.0, 0.0)).length() < 1e-15);
+        let before = s.hash();
+        s.set_pose(&m, id, Pose::translation(1.0, 0.0, 0.0));
+        assert!((s.pose(&m, id).translation - Vector::X).length() < 1e-15);
+        assert_ne!(before, s.hash());
+    }
+}
