@@ -2,10 +2,12 @@
 //!
 //! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
 
+pub mod graph;
 pub mod joint;
 pub mod material;
 pub mod math;
 pub mod mechanism;
+pub mod rows;
 pub mod shape;
 pub mod solid;
 pub mod state;

@@ -1,6 +1,6 @@
 //! Where a mechanism *is*: the whole snapshot. Two states with the same hash have the same future.
 
-use crate::math::{Pose, Rotation, Vector};
+use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
 use crate::solid::{Kernel, SolidId};
 
@@ -51,6 +51,12 @@ impl State {
         self.centers[id.index()] = pose.translation + self.rotations[id.index()] * m.solid(id).mass.center;
     }
 
+    /// Moves one solid: translation of its centre and rotation vector, world axes.
+    pub fn displace(&mut self, solid: usize, dq: &[f64; 6]) {
+        self.centers[solid] += Vector::new(dq[0], dq[1], dq[2]);
+        self.rotations[solid] = (exp(Vector::new(dq[3], dq[4], dq[5])) * self.rotations[solid]).normalize();
+    }
+
     /// Every number is finite.
     pub fn is_finite(&self) -> bool {
         self.time.is_finite()
@@ -79,7 +85,6 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::exp;
     use crate::shape::PlacedShape;
     use crate::solid::Solid;
 

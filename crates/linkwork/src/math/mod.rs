@@ -95,6 +95,38 @@ pub fn unwrap_angle(angle: f64, near: f64) -> f64 {
     angle + TURN * ((near - angle) / TURN).round()
 }
 
+/// A small deterministic generator (splitmix64) for restarts and tests: no global state, same numbers everywhere.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Starts a sequence.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+    /// Uniform in `[-1, 1)`.
+    pub fn signed(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+    /// Uniform in the cube of half edge 1.
+    pub fn cube(&mut self) -> Vector {
+        Vector::new(self.signed(), self.signed(), self.signed())
+    }
+    /// Uniform in the unit ball.
+    pub fn ball(&mut self) -> Vector {
+        loop {
+            let v = self.cube();
+            if v.length_squared() <= 1.0 {
+                return v;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,212 @@
+//! Constraints as scalar rows: the only thing methods and solvers see.
+//!
+//! A row says how fast one scalar changes when the two solids of a joint move (`J`), and the interval in which that
+//! change must end up (`low..=high`): both ends equal for an equality, one end infinite for a one-sided bound. With
+//! `dq` a displacement of all solids (translation of the centre of mass, rotation vector, world axes) the linearised
+//! constraint of Faure 1998 Eq. 10 reads `low <= J dq <= high`.
+//!
+//! Sign: `b = +gap` for `v_ij = v_i - v_j` in the paper's terms (see the erratum on `b_k`): here a row's value `v`
+//! grows with `J dq`, and the row asks for `J dq = target - v`.
+
+mod angular;
+mod fill;
+mod linear;
+mod masses;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use fill::count as row_count;
+pub use masses::Masses;
+
+use crate::joint::{JointId, Rank};
+use crate::math::Vector;
+
+/// What a row's value is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Metres.
+    Length,
+    /// Radians.
+    Angle,
+}
+
+/// The rows of one joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    /// Whose rows.
+    pub joint: JointId,
+    /// Indices of the two solids.
+    pub solids: [usize; 2],
+    /// First row.
+    pub first: usize,
+    /// Number of rows.
+    pub count: usize,
+    /// Priority, decided by the user or the graph.
+    pub rank: Rank,
+    /// Visual weight.
+    pub weight: f64,
+    /// Softness.
+    pub compliance: f64,
+}
+
+impl Group {
+    /// Its rows.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.count
+    }
+}
+
+/// Half a row: how the value answers to a translation and a rotation of one solid.
+pub type HalfRow = [f64; 6];
+
+/// Flat rows of some joints of a mechanism. Scratch: refilled whenever poses change, never saved.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// One per joint that makes rows, in joint order.
+    pub groups: Vec<Group>,
+    /// Per row: answer to the first and the second solid.
+    pub jacobian: Vec<[HalfRow; 2]>,
+    /// Per row: least allowed `J dq`.
+    pub low: Vec<f64>,
+    /// Per row: largest allowed `J dq`.
+    pub high: Vec<f64>,
+    /// Per row.
+    pub unit: Vec<Unit>,
+    /// Counted angles as measured by the last fill, in the state's slots.
+    pub angles: Vec<(usize, f64)>,
+}
+
+/// The largest gaps of a set of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gaps {
+    /// Largest distance over the joints, metres.
+    pub position: f64,
+    /// Largest angle over the joints, radians.
+    pub angle: f64,
+}
+
+impl Gaps {
+    /// The larger of the two, in the units of the tolerance.
+    pub fn worst(self) -> f64 {
+        // Not f64::max: a NaN gap must never look like a small one.
+        if self.position >= self.angle || self.position.is_nan() { self.position } else { self.angle }
+    }
+    /// Componentwise larger.
+    pub fn max(self, other: Gaps) -> Gaps {
+        Gaps { position: self.position.max(other.position), angle: self.angle.max(other.angle) }
+    }
+}
+
+impl Rows {
+    /// Number of scalar rows.
+    pub fn len(&self) -> usize {
+        self.low.len()
+    }
+    /// No rows.
+    pub fn is_empty(&self) -> bool {
+        self.low.is_empty()
+    }
+    /// Both ends coincide.
+    pub fn is_equality(&self, row: usize) -> bool {
+        self.low[row] == self.high[row]
+    }
+    /// The change the row asks for now: nonzero only outside of its interval.
+    pub fn wanted(&self, row: usize) -> f64 {
+        if self.low[row] > 0.0 {
+            self.low[row]
+        } else if self.high[row] < 0.0 {
+            self.high[row]
+        } else {
+            0.0
+        }
+    }
+
+    /// Distance and angle by which one joint's rows are violated.
+    pub fn group_gaps(&self, group: &Group) -> Gaps {
+        let (mut length, mut angle) = (0.0, 0.0);
+        for r in group.range() {
+            let g = self.wanted(r);
+            match self.unit[r] {
+                Unit::Length => length += g * g,
+                Unit::Angle => angle += g * g,
+            }
+        }
+        Gaps { position: f64::sqrt(length), angle: f64::sqrt(angle) }
+    }
+
+    /// The largest gaps over all joints.
+    pub fn gaps(&self) -> Gaps {
+        let mut worst = Gaps::default();
+        for g in &self.groups {
+            let gap = self.group_gaps(g);
+            if gap.position.is_nan() || gap.angle.is_nan() {
+                return Gaps { position: f64::NAN, angle: f64::NAN };
+            }
+            worst = worst.max(gap);
+        }
+        worst
+    }
+
+    /// Sum of squares of all violations: the merit that assembly lowers.
+    pub fn merit(&self) -> f64 {
+        (0..self.len()).map(|r| self.wanted(r).powi(2)).sum()
+    }
+
+    /// `out[row] = J dq`.
+    pub fn apply(&self, dq: &[[f64; 6]], out: &mut [f64]) {
+        for g in &self.groups {
+            let [a, b] = g.solids;
+            for r in g.range() {
+                let [ja, jb] = &self.jacobian[r];
+                out[r] = dot6(ja, &dq[a]) + dot6(jb, &dq[b]);
+            }
+        }
+    }
+
+    /// `dq += M^-1 J^T lambda`.
+    pub fn apply_transposed(&self, lambda: &[f64], masses: &Masses, dq: &mut [[f64; 6]]) {
+        for g in &self.groups {
+            for side in 0..2 {
+                let solid = g.solids[side];
+                if !masses.moves(solid) {
+                    continue;
+                }
+                let mut force = [0.0; 6];
+                for r in g.range() {
+                    for (f, j) in force.iter_mut().zip(&self.jacobian[r][side]) {
+                        *f += j * lambda[r];
+                    }
+                }
+                let moved = masses.accelerate(solid, &force);
+                for (q, m) in dq[solid].iter_mut().zip(&moved) {
+                    *q += m;
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.groups.clear();
+        self.jacobian.clear();
+        self.low.clear();
+        self.high.clear();
+        self.unit.clear();
+        self.angles.clear();
+    }
+
+    fn push(&mut self, unit: Unit, jacobian: [HalfRow; 2], low: f64, high: f64) {
+        self.jacobian.push(jacobian);
+        self.low.push(low);
+        self.high.push(high);
+        self.unit.push(unit);
+    }
+}
+
+/// Dot product of two half rows.
+pub fn dot6(a: &HalfRow, b: &HalfRow) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+}
+
+fn half(linear: Vector, angular: Vector) -> HalfRow {
+    [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
+}
