@@ -2,6 +2,7 @@
 //!
 //! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
 
+pub mod diagnose;
 pub mod graph;
 pub mod joint;
 pub mod material;
@@ -10,7 +11,9 @@ pub mod mechanism;
 pub mod rows;
 pub mod shape;
 pub mod solid;
+pub mod solve;
 pub mod state;
+pub mod step;
 pub mod trajectory;
 
 pub use joint::{
@@ -23,4 +26,5 @@ pub use mechanism::{MaterialId, Mechanism, ModelError, TrajectoryId};
 pub use shape::{Mesh, PlacedShape, Shape};
 pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;
+pub use step::assemble::{AssembleConfig, AssembleReport, Outcome, assemble};
 pub use trajectory::{Key, Trajectory};

@@ -145,7 +145,7 @@ impl Mechanism {
         }
         let id = JointId(self.joints.len() as u32);
         self.counters.push(self.counter_count);
-        self.counter_count += joint.counted_angles() as u32;
+        self.counter_count += joint.counted_ranges().count() as u32;
         self.joints.push(joint);
         self.epoch += 1;
         Ok(id)
@@ -169,9 +169,9 @@ impl Mechanism {
     }
     /// Changes one joint; `f` may switch it, move its frames or give it a rank, but not change what it counts.
     pub fn edit_joint(&mut self, id: JointId, f: impl FnOnce(&mut Joint)) {
-        let before = self.joints[id.index()].counted_angles();
+        let before = self.joints[id.index()].counted_ranges().count();
         f(&mut self.joints[id.index()]);
-        debug_assert_eq!(before, self.joints[id.index()].counted_angles());
+        debug_assert_eq!(before, self.joints[id.index()].counted_ranges().count());
         self.epoch += 1;
     }
     /// Changes the initial pose and mass data of a solid; its name stays.

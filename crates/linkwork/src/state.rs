@@ -35,7 +35,12 @@ impl State {
             rotations: (0..solids.len()).map(|i| pose(i).rotation).collect(),
             velocities: solids.iter().map(|s| s.velocity).collect(),
             spins: solids.iter().map(|s| s.spin).collect(),
-            angles: vec![0.0; m.counter_count()],
+            // The turn nearest to the middle of the range: `limit r1 170 deg 190 deg` is met at -175 degrees.
+            angles: m
+                .joints()
+                .iter()
+                .flat_map(|j| j.counted_ranges().map(|r| r.middle()).collect::<Vec<_>>())
+                .collect(),
         }
     }
 

@@ -104,6 +104,14 @@ impl Range {
     pub fn is_point(self) -> bool {
         self.min == self.max
     }
+    /// The middle; with an infinite end, the allowed value nearest to zero.
+    pub fn middle(self) -> f64 {
+        if self.min.is_finite() && self.max.is_finite() {
+            0.5 * (self.min + self.max)
+        } else {
+            0.0_f64.max(self.min).min(self.max)
+        }
+    }
     /// Neither end bounds anything.
     pub fn is_free(self) -> bool {
         self.min == f64::NEG_INFINITY && self.max == f64::INFINITY
@@ -436,11 +444,11 @@ impl Joint {
             + limits
     }
 
-    /// Angles whose whole turns must be counted: they need a memory in the state.
-    pub fn counted_angles(&self) -> usize {
-        self.limits.iter().filter(|l| l.direction.is_rotation()).count()
-            + self.twist.is_some() as usize
-            + self.screw.is_some() as usize
+    /// Ranges of the angles whose whole turns must be counted (they need a memory in the state): limited rotations,
+    /// then the twist, then the screw.
+    pub fn counted_ranges(&self) -> impl Iterator<Item = Range> + '_ {
+        let limits = self.limits.iter().filter(|l| l.direction.is_rotation()).map(|l| l.range);
+        limits.chain(self.twist.map(|t| t.range)).chain(self.screw.map(|_| Range::FREE))
     }
 }
 

@@ -1,6 +1,6 @@
 //! From joints to rows: count, reserve, fill, check.
 
-use super::{Group, HalfRow, Rows, Unit, angular, half, linear};
+use super::{CountedAngle, Group, HalfRow, Rows, Unit, angular, half, linear};
 use crate::joint::{AngleKind, Direction, Joint, JointId, Range, Rank, Region};
 use crate::math::{Rotation, Vector, perpendicular, unwrap_angle};
 use crate::mechanism::Mechanism;
@@ -122,9 +122,10 @@ impl Rows {
             self.fill_distance(&e, length);
         }
         let mut slot = m.counter(id);
-        let mut counted = |rows: &mut Rows, raw: f64| {
+        let mut counted = |rows: &mut Rows, raw: f64, range: Range| {
             let value = unwrap_angle(raw, s.angles[slot]);
-            rows.angles.push((slot, value));
+            let winds = range.max - range.min > std::f64::consts::TAU;
+            rows.angles.push(CountedAngle { slot, value, winds });
             slot += 1;
             value
         };
@@ -132,7 +133,7 @@ impl Rows {
             let k = l.direction.axis();
             let (value, unit, row) = if l.direction.is_rotation() {
                 let (raw, a) = frame_twist(&e, k);
-                (counted(self, raw), Unit::Angle, turn(a))
+                (counted(self, raw, l.range), Unit::Angle, turn(a))
             } else {
                 let (v, row) = e.in_first(e.axis(0, k));
                 (v, Unit::Length, row)
@@ -160,7 +161,7 @@ impl Rows {
         }
         if let Some(t) = j.twist {
             let (raw, row) = angular::twist(e.q[0] * t.a1, e.q[1] * t.a2, e.q[0] * t.b1, e.q[1] * t.b2);
-            let value = counted(self, raw);
+            let value = counted(self, raw, t.range);
             self.ranged(Unit::Angle, turn(row), value, t.range);
         }
         if let Some(pitch) = j.screw {
@@ -173,7 +174,7 @@ impl Rows {
                     *r += sign * per_radian * x;
                 }
             }
-            let value = v - per_radian * counted(self, raw);
+            let value = v - per_radian * counted(self, raw, Range::FREE);
             self.equal(Unit::Length, row, value);
         }
     }

@@ -13,7 +13,7 @@ mod fill;
 mod linear;
 mod masses;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use fill::count as row_count;
 pub use masses::Masses;
@@ -50,6 +50,10 @@ pub struct Group {
 }
 
 impl Group {
+    /// Met exactly, whatever happens to the others. A soft constraint is secondary by nature.
+    pub fn is_primary(&self) -> bool {
+        self.rank == Rank::Primary && self.compliance == 0.0
+    }
     /// Its rows.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.count
@@ -72,8 +76,20 @@ pub struct Rows {
     pub high: Vec<f64>,
     /// Per row.
     pub unit: Vec<Unit>,
-    /// Counted angles as measured by the last fill, in the state's slots.
-    pub angles: Vec<(usize, f64)>,
+    /// Counted angles as measured by the last fill.
+    pub angles: Vec<CountedAngle>,
+}
+
+/// An angle with its whole turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountedAngle {
+    /// Place in [`crate::State::angles`].
+    pub slot: usize,
+    /// Radians, unwrapped next to the state's value.
+    pub value: f64,
+    /// More than one turn is meaningful (screws, ranges wider than a turn). Others are told apart by their range
+    /// alone, so that searching for a pose never winds them up.
+    pub winds: bool,
 }
 
 /// The largest gaps of a set of rows.

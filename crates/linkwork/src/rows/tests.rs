@@ -116,7 +116,7 @@ fn rows_match_finite_differences() {
             let mut s = State::new(&m);
             s.angles.iter_mut().for_each(|a| *a = 0.1);
             let (rows, _) = values(&m, &s);
-            rows.angles.iter().for_each(|(slot, a)| s.angles[*slot] = *a);
+            rows.angles.iter().for_each(|a| s.angles[a.slot] = a.value);
             if nearly_reversed(&joint, &s) {
                 continue;
             }
@@ -237,8 +237,8 @@ fn the_twist_is_right_at_any_swing_and_counts_turns() {
         let swing = exp(Vector::new(0.0, 1.0, 0.7) * (1.5 * (0.01 * k as f64).sin()));
         s.rotations[1] = swing * exp(Vector::X * total);
         let (rows, _) = values(&m, &s);
-        assert!((rows.angles[0].1 - total).abs() < 1e-9, "{k}: {} {total}", rows.angles[0].1);
-        s.angles[0] = rows.angles[0].1;
+        assert!((rows.angles[0].value - total).abs() < 1e-9, "{k}: {} {total}", rows.angles[0].value);
+        s.angles[0] = rows.angles[0].value;
     }
     let (rows, _) = values(&m, &s);
     assert!(total > 19.0 && (rows.wanted(3) - (7.0 - total)).abs() < 1e-9);

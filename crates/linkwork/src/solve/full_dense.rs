@@ -1,0 +1,186 @@
+//! `full-dense`: the whole matrix, Cholesky by faer. `O((a + l)^3)` time, `O((a + l)^2)` memory (Faure 1999, Table 1).
+//! The reference that every other solver is compared to.
+
+use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, Work, largest};
+use crate::graph::Graph;
+use crate::rows::{Rows, dot6};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{Mat, MatMut, Par};
+
+/// See the module.
+pub struct FullDense {
+    w: Scaled,
+    /// `A`, for residuals; inactive rows are zero.
+    a: Mat<f64>,
+    /// Cholesky factor of the damped matrix.
+    l: Mat<f64>,
+    scratch: Option<MemBuffer>,
+    refine: bool,
+    residual: Vec<f64>,
+    step: Vec<f64>,
+    trial: Vec<f64>,
+}
+
+impl Default for FullDense {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FullDense {
+    /// Not factored yet.
+    pub fn new() -> Self {
+        Self {
+            w: Scaled::default(),
+            a: Mat::new(),
+            l: Mat::new(),
+            scratch: None,
+            refine: true,
+            residual: Vec::new(),
+            step: Vec::new(),
+            trial: Vec::new(),
+        }
+    }
+
+    /// `A = W W^T`, through the rows that meet at each solid.
+    fn assemble(&mut self) {
+        let n = self.w.w.len();
+        if self.a.nrows() != n {
+            self.a = Mat::zeros(n, n);
+            self.l = Mat::zeros(n, n);
+        } else {
+            self.a.fill(0.0);
+        }
+        let mut at: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.w.width];
+        for (r, s) in self.w.solids.iter().enumerate().filter(|(r, _)| self.w.active[*r]) {
+            at[s[0]].push((r, 0));
+            at[s[1]].push((r, 1));
+        }
+        for rows in &at {
+            for &(i, si) in rows {
+                let wi = &self.w.w[i][si];
+                if wi.iter().all(|x| *x == 0.0) {
+                    continue;
+                }
+                for &(j, sj) in rows {
+                    self.a[(i, j)] += dot6(wi, &self.w.w[j][sj]);
+                }
+            }
+        }
+    }
+
+    /// `residual = b - A lambda` on active rows.
+    fn residual(&mut self, b: &[f64], lambda: &[f64]) -> f64 {
+        let n = b.len();
+        self.residual.clear();
+        self.residual.extend((0..n).map(|i| if self.w.active[i] { b[i] } else { 0.0 }));
+        for (j, l) in lambda.iter().enumerate().filter(|(_, l)| **l != 0.0) {
+            let col = self.a.col_as_slice(j);
+            for (r, a) in self.residual.iter_mut().zip(col) {
+                *r -= a * l;
+            }
+        }
+        largest(&self.residual)
+    }
+}
+
+impl LinearSolver for FullDense {
+    fn analyse(&mut self, _: &Graph, _: &Rows) {}
+
+    fn factor(&mut self, p: &Problem) {
+        self.w.fill(p);
+        self.assemble();
+        self.refine = p.damping.is_none();
+        let n = self.a.nrows();
+        let need = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+        let scratch = MemBuffer::new(need);
+        let scratch = self.scratch.insert(scratch);
+        let mut damping = p.damping.unwrap_or(TINY) * self.w.mean_diagonal;
+        // With the regularisation in place the matrix is positive definite up to rounding; where rounding wins (huge
+        // mass ratios), more of it. Ten tries cover all of f64, so this ends.
+        for _ in 0..10 {
+            self.l.copy_from(&self.a);
+            for i in 0..n {
+                self.l[(i, i)] += if self.w.active[i] { damping } else { 1.0 };
+            }
+            let stack = MemStack::new(scratch);
+            if llt::factor::cholesky_in_place(
+                self.l.as_mut(),
+                Default::default(),
+                Par::Seq,
+                stack,
+                Default::default(),
+            )
+            .is_ok()
+            {
+                return;
+            }
+            damping = (damping * 100.0).max(f64::MIN_POSITIVE);
+        }
+        // Not a number somewhere: an identity keeps the answer harmless, and the caller sees the residual.
+        self.l.fill(0.0);
+        (0..n).for_each(|i| self.l[(i, i)] = 1.0);
+    }
+
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        let n = b.len();
+        lambda
+            .iter_mut()
+            .zip(&self.w.active)
+            .for_each(|(l, a)| *l = if *a && self.refine { *l } else { 0.0 });
+        // A warm start is trusted only if it is better than nothing.
+        let mut best = self.residual(b, lambda);
+        let cold = (0..n).filter(|i| self.w.active[*i]).fold(0.0, |m: f64, i| m.max(b[i].abs()));
+        if !best.is_finite() || best > cold {
+            lambda.fill(0.0);
+            best = self.residual(b, lambda);
+        }
+        let rounds = if self.refine { work.iterations.clamp(1, 4) } else { 1 };
+        let mut report = SolveReport { residual: best, iterations: 0, stop: Stop::Iterations };
+        for _ in 0..rounds {
+            if best <= work.tolerance {
+                report.stop = Stop::Tolerance;
+                break;
+            }
+            if work.is_over() {
+                report.stop = Stop::Time;
+                break;
+            }
+            self.step.clear();
+            self.step.extend_from_slice(&self.residual);
+            let rhs = MatMut::from_column_major_slice_mut(&mut self.step, n, 1);
+            let Some(scratch) = self.scratch.as_mut() else { break };
+            llt::solve::solve_in_place(self.l.as_ref(), rhs, Par::Seq, MemStack::new(scratch));
+            self.trial.clear();
+            self.trial.extend(lambda.iter().zip(&self.step).map(|(l, s)| l + s));
+            let trial = std::mem::take(&mut self.trial);
+            let left = self.residual(b, &trial);
+            report.iterations += 1;
+            // Refinement ends when it no longer helps: what is left is the part of `b` out of reach.
+            if left.is_finite() && (left < best || report.iterations == 1) {
+                lambda.copy_from_slice(&trial);
+                let stalled = left > 0.5 * best;
+                best = left;
+                self.trial = trial;
+                if stalled && self.refine && report.iterations > 1 {
+                    report.stop = Stop::LeastSquares;
+                    break;
+                }
+            } else {
+                self.trial = trial;
+                report.stop = Stop::LeastSquares;
+                break;
+            }
+        }
+        report.residual = best;
+        if best <= work.tolerance {
+            report.stop = Stop::Tolerance;
+        }
+        report
+    }
+
+    fn name(&self) -> &'static str {
+        "full-dense"
+    }
+}

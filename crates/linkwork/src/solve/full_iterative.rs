@@ -1,0 +1,195 @@
+//! `full-iterative`: matrix-free, `O(a + l)` memory (Faure 1998, section 3.4; Gleicher's class in Faure 1999, Table 1).
+//!
+//! Conjugate gradients with a block-Jacobi preconditioner while the system is consistent. The papers use *bi*conjugate
+//! gradients; on this symmetric matrix that is the same at twice the cost. On conflicting constraints CG diverges,
+//! whatever the 1998 paper says: when it stalls, LSMR takes over and converges to the least-squares answer.
+
+use super::krylov::{Ended, Rectangular, Scratch, Symmetric, conjugate_gradients, lsmr};
+use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
+use crate::graph::Graph;
+use crate::rows::{Rows, dot6};
+
+/// See the module.
+#[derive(Clone, Default)]
+pub struct FullIterative {
+    op: Operator,
+    scratch: Scratch,
+    residual: Vec<f64>,
+    step: Vec<f64>,
+}
+
+#[derive(Clone, Default)]
+struct Operator {
+    w: Scaled,
+    shift: f64,
+    /// Per group: first row, number of rows, first entry of its Cholesky factor.
+    blocks: Vec<(usize, usize, usize)>,
+    factors: Vec<f64>,
+    y: Vec<[f64; 6]>,
+}
+
+impl FullIterative {
+    /// Not factored yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Operator {
+    /// Cholesky of each joint's own diagonal block, lightly regularised.
+    fn precompute(&mut self, rows: &Rows) {
+        self.blocks.clear();
+        self.factors.clear();
+        for g in &rows.groups {
+            let (n, at) = (g.count, self.factors.len());
+            self.factors.resize(at + n * n, 0.0);
+            let block = &mut self.factors[at..];
+            let w = &self.w.w[g.range()];
+            let trace: f64 = w.iter().map(|w| dot6(&w[0], &w[0]) + dot6(&w[1], &w[1])).sum();
+            for i in 0..n {
+                for j in 0..=i {
+                    block[i * n + j] = dot6(&w[i][0], &w[j][0]) + dot6(&w[i][1], &w[j][1]);
+                }
+                // Zero rows (inactive, or between fixed directions) get a unit pivot.
+                let d = block[i * n + i];
+                block[i * n + i] += self.shift + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
+            }
+            for j in 0..n {
+                for k in 0..j {
+                    let f = block[j * n + k];
+                    for i in j..n {
+                        block[i * n + j] -= block[i * n + k] * f;
+                    }
+                }
+                let d = block[j * n + j].max(f64::MIN_POSITIVE).sqrt();
+                for i in j..n {
+                    block[i * n + j] /= d;
+                }
+            }
+            self.blocks.push((g.first, n, at));
+        }
+    }
+}
+
+impl Symmetric for Operator {
+    fn multiply(&mut self, v: &[f64], out: &mut [f64]) {
+        self.y.clear();
+        self.y.resize(self.w.width, [0.0; 6]);
+        self.w.gather(v, &mut self.y);
+        self.w.scatter(&self.y, out);
+        for (o, v) in out.iter_mut().zip(v) {
+            *o += self.shift * v;
+        }
+    }
+
+    fn precondition(&self, v: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(v);
+        for &(first, n, at) in &self.blocks {
+            let (l, x) = (&self.factors[at..at + n * n], &mut out[first..first + n]);
+            for i in 0..n {
+                for k in 0..i {
+                    x[i] -= l[i * n + k] * x[k];
+                }
+                x[i] /= l[i * n + i];
+            }
+            for i in (0..n).rev() {
+                for k in i + 1..n {
+                    x[i] -= l[k * n + i] * x[k];
+                }
+                x[i] /= l[i * n + i];
+            }
+        }
+    }
+}
+
+impl Rectangular for Operator {
+    fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
+        y.fill(0.0);
+        self.w.gather(u, y.as_chunks_mut::<6>().0);
+    }
+    fn forward(&mut self, y: &[f64], out: &mut [f64]) {
+        self.w.scatter(y.as_chunks::<6>().0, out);
+    }
+    fn width(&self) -> usize {
+        6 * self.w.width
+    }
+}
+
+impl LinearSolver for FullIterative {
+    fn analyse(&mut self, _: &Graph, _: &Rows) {}
+
+    fn factor(&mut self, p: &Problem) {
+        self.op.w.fill(p);
+        self.op.shift = p.damping.unwrap_or(0.0) * self.op.w.mean_diagonal;
+        self.op.precompute(p.rows);
+    }
+
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        let n = b.len();
+        let active = |i: usize| self.op.w.active[i];
+        let cold = (0..n).filter(|i| active(*i)).fold(0.0, |m: f64, i| m.max(b[i].abs()));
+        for i in 0..n {
+            if !active(i) {
+                lambda[i] = 0.0;
+            }
+        }
+        // Residual of the guess; a guess worse than nothing is dropped.
+        self.step.clear();
+        self.step.resize(n, 0.0);
+        self.op.multiply(lambda, &mut self.step);
+        self.residual.clear();
+        self.residual.extend((0..n).map(|i| if self.op.w.active[i] { b[i] - self.step[i] } else { 0.0 }));
+        let warm = largest(&self.residual);
+        if !warm.is_finite() || warm > cold {
+            lambda.fill(0.0);
+            for i in 0..n {
+                self.residual[i] = if self.op.w.active[i] { b[i] } else { 0.0 };
+            }
+        }
+        let over = || work.is_over();
+        let (mut iterations, mut ended) = conjugate_gradients(
+            &mut self.op,
+            &mut self.residual,
+            lambda,
+            work.iterations,
+            work.tolerance,
+            over,
+            &mut self.scratch,
+        );
+        if ended == Ended::Stalled {
+            let damp = self.op.shift.sqrt();
+            let left = work.iterations.saturating_sub(iterations);
+            let target = self.residual.clone();
+            let (more, end) = lsmr(
+                &mut self.op,
+                &target,
+                &mut self.step,
+                damp,
+                left,
+                work.tolerance,
+                over,
+                &mut self.scratch,
+            );
+            iterations += more;
+            ended = end;
+            for i in 0..n {
+                lambda[i] += self.step[i];
+            }
+            self.op.multiply(lambda, &mut self.step);
+            for i in 0..n {
+                self.residual[i] = if self.op.w.active[i] { b[i] - self.step[i] } else { 0.0 };
+            }
+        }
+        let stop = match ended {
+            Ended::Tolerance => Stop::Tolerance,
+            Ended::Stalled => Stop::LeastSquares,
+            Ended::Iterations => Stop::Iterations,
+            Ended::Time => Stop::Time,
+        };
+        SolveReport { residual: largest(&self.residual), iterations, stop }
+    }
+
+    fn name(&self) -> &'static str {
+        "full-iterative"
+    }
+}

@@ -1,0 +1,198 @@
+//! Solving `J M^-1 J^T lambda = b`: one trait, one solver a file.
+//!
+//! A solver sees rows and masses, never a joint. `A = J M^-1 J^T` is only positive *semi*definite (redundant
+//! constraints) and `b` may be out of reach (conflicting ones): every solver here then gives the mass-weighted
+//! least-squares displacement `dq = M^-1 J^T lambda`, the one Tikhonov's `(A + eps)^-1 b` tends to.
+
+mod bounds;
+mod full_dense;
+mod full_iterative;
+mod kind;
+mod krylov;
+mod ranks;
+#[cfg(test)]
+mod tests;
+
+pub use bounds::{Bounded, BoundedReport};
+pub use full_dense::FullDense;
+pub use full_iterative::FullIterative;
+pub use kind::SolverKind;
+pub use ranks::{Ranked, RankedReport};
+
+use crate::graph::Graph;
+use crate::rows::{Masses, Rows, dot6};
+
+/// How much a solve may cost.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// Most iterations of an iterative solver, or refinements of a direct one.
+    pub iterations: usize,
+    /// Good enough: largest `|A lambda - b|`.
+    pub tolerance: f64,
+    /// Asked often: true ends the solve. The library has no clock of its own.
+    pub out_of_time: Option<&'a dyn Fn() -> bool>,
+}
+
+impl Default for Work<'_> {
+    fn default() -> Self {
+        Self { iterations: 1000, tolerance: 1e-12, out_of_time: None }
+    }
+}
+
+impl Work<'_> {
+    fn is_over(&self) -> bool {
+        self.out_of_time.is_some_and(|f| f())
+    }
+}
+
+/// Which limit ended a solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The tolerance was met.
+    Tolerance,
+    /// No better answer exists: what remains is the conflict itself.
+    LeastSquares,
+    /// The iteration limit.
+    Iterations,
+    /// The caller's clock.
+    Time,
+}
+
+/// The receipt of a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolveReport {
+    /// Largest `|A lambda - b|` that was left.
+    pub residual: f64,
+    /// Iterations or refinements spent.
+    pub iterations: usize,
+    /// What ended it.
+    pub stop: Stop,
+}
+
+/// The numbers of one linear system.
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// Jacobian.
+    pub rows: &'a Rows,
+    /// Inverse masses.
+    pub masses: &'a Masses,
+    /// Rows that take part; the others get `lambda = 0`. Empty: all.
+    pub active: &'a [bool],
+    /// `None`: as exact as can be (a tiny regularisation that refinement takes out again). `Some(mu)`: solve with
+    /// `A + mu * mean(diag A)`, the Levenberg-Marquardt step.
+    pub damping: Option<f64>,
+}
+
+impl Problem<'_> {
+    /// Does the row take part?
+    pub fn is_active(&self, row: usize) -> bool {
+        self.active.is_empty() || self.active[row]
+    }
+}
+
+/// Solves the constraint system. Object-safe; symbolic work in `analyse`, numbers in `factor`, right sides in `solve`.
+pub trait LinearSolver {
+    /// The topology or the pattern of rows changed.
+    fn analyse(&mut self, graph: &Graph, rows: &Rows);
+    /// Poses or active rows changed.
+    fn factor(&mut self, problem: &Problem);
+    /// One right side. `lambda` comes in as a guess and goes out as the answer.
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport;
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+}
+
+/// Regularisation relative to the mean diagonal: small enough for eight digits at once, large enough to pivot on.
+const TINY: f64 = 1e-8;
+
+/// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scaled {
+    /// Per row and side.
+    w: Vec<[[f64; 6]; 2]>,
+    solids: Vec<[usize; 2]>,
+    active: Vec<bool>,
+    /// Number of solids.
+    width: usize,
+    mean_diagonal: f64,
+}
+
+impl Scaled {
+    fn fill(&mut self, p: &Problem) {
+        self.w.clear();
+        self.solids.clear();
+        self.active.clear();
+        self.width = 0;
+        let (mut trace, mut n) = (0.0, 0);
+        for g in &p.rows.groups {
+            let factors = g.solids.map(|s| factor_inverse_mass(p.masses, s));
+            self.width = self.width.max(g.solids[0] + 1).max(g.solids[1] + 1);
+            for r in g.range() {
+                let active = p.is_active(r);
+                let mut w = [[0.0; 6]; 2];
+                for side in 0..2 {
+                    let (s, c) = &factors[side];
+                    let j = &p.rows.jacobian[r][side];
+                    if active {
+                        w[side] = [
+                            j[0] * s,
+                            j[1] * s,
+                            j[2] * s,
+                            j[3] * c[0] + j[4] * c[1] + j[5] * c[3],
+                            j[4] * c[2] + j[5] * c[4],
+                            j[5] * c[5],
+                        ];
+                    }
+                }
+                if active {
+                    trace += dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);
+                    n += 1;
+                }
+                self.w.push(w);
+                self.solids.push(g.solids);
+                self.active.push(active);
+            }
+        }
+        self.mean_diagonal = if n > 0 && trace > 0.0 { trace / f64::from(n) } else { 1.0 };
+    }
+
+    /// `y = W^T lambda` (added to `y`, which the caller clears).
+    fn gather(&self, lambda: &[f64], y: &mut [[f64; 6]]) {
+        for (r, w) in self.w.iter().enumerate() {
+            for side in 0..2 {
+                let y = &mut y[self.solids[r][side]];
+                for k in 0..6 {
+                    y[k] += w[side][k] * lambda[r];
+                }
+            }
+        }
+    }
+
+    /// `out = W y`.
+    fn scatter(&self, y: &[[f64; 6]], out: &mut [f64]) {
+        for (r, w) in self.w.iter().enumerate() {
+            let [a, b] = self.solids[r];
+            out[r] = dot6(&w[0], &y[a]) + dot6(&w[1], &y[b]);
+        }
+    }
+}
+
+/// Square root of the inverse mass, and the lower Cholesky factor of the inverse inertia as `[l11, l21, l22, l31, l32, l33]`.
+fn factor_inverse_mass(masses: &Masses, solid: usize) -> (f64, [f64; 6]) {
+    let w = masses.inverse_mass(solid);
+    if w == 0.0 {
+        return (0.0, [0.0; 6]);
+    }
+    let m = masses.inverse_inertia(solid);
+    let root = |x: f64| x.max(0.0).sqrt();
+    let over = |x: f64, d: f64| if d > 0.0 { x / d } else { 0.0 };
+    let l11 = root(m.x_axis.x);
+    let (l21, l31) = (over(m.x_axis.y, l11), over(m.x_axis.z, l11));
+    let l22 = root(m.y_axis.y - l21 * l21);
+    let l32 = over(m.y_axis.z - l31 * l21, l22);
+    (root(w), [l11, l21, l22, l31, l32, root(m.z_axis.z - l31 * l31 - l32 * l32)])
+}
+
+fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |m: f64, x| if x.is_nan() { f64::NAN } else { m.max(x.abs()) })
+}

@@ -1,0 +1,184 @@
+//! Two constraint ranks (Faure 1999, section 3.4): primary rows exactly, secondary rows as well as those leave free.
+//!
+//! With `P = 1 - M^-1 J1^T A11^-1 J1` the displacements that keep rank 1, the secondary rows solve
+//! `min |J2 (x1 + P x) - b2|` in the mass metric: LSMR on `B = S J2 P C`, each product one solve with the primary
+//! system by whatever solver it has. The reduced matrix of the paper's Eq. 13 is `B B^T`. Conflicting secondary rows
+//! share the error, by their visual weight `S^2`; the displacement stays bounded at any iteration count.
+
+use super::krylov::{Ended, Rectangular, Scratch, lsmr};
+use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
+use crate::rows::{Masses, Rows};
+
+/// Scratch of a two-rank solve.
+#[derive(Clone, Default)]
+pub struct Ranked {
+    /// Displacement per solid.
+    pub dq: Vec<[f64; 6]>,
+    primary: Vec<bool>,
+    secondary: Vec<usize>,
+    w: Scaled,
+    scratch: Scratch,
+}
+
+/// What a two-rank solve left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankedReport {
+    /// Largest primary `|J1 dq - b1|`.
+    pub primary: f64,
+    /// Largest secondary `|J2 dq - b2|`.
+    pub secondary: f64,
+    /// Receipt of the secondary iteration.
+    pub solve: SolveReport,
+}
+
+struct Reduced<'a> {
+    solver: &'a mut dyn LinearSolver,
+    w: &'a Scaled,
+    primary: &'a [bool],
+    secondary: &'a [usize],
+    root_weight: &'a [f64],
+    full: Vec<f64>,
+    along: Vec<f64>,
+    lambda: Vec<f64>,
+    y: Vec<[f64; 6]>,
+    inner: Work<'a>,
+}
+
+impl Reduced<'_> {
+    /// `y -= W1^T A11^-1 W1 y`: takes out what would break rank 1. Twice, because one projection of a vector that is
+    /// nearly all broken leaves its rounding behind.
+    fn project(&mut self) {
+        for _ in 0..2 {
+            self.w.scatter(&self.y, &mut self.along);
+            for (a, p) in self.along.iter_mut().zip(self.primary) {
+                *a = if *p { -*a } else { 0.0 };
+            }
+            self.lambda.fill(0.0);
+            self.solver.solve(&self.along, &mut self.lambda, &self.inner);
+            self.w.gather(&self.lambda, &mut self.y);
+        }
+    }
+}
+
+impl Rectangular for Reduced<'_> {
+    fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
+        self.full.fill(0.0);
+        for ((r, s), u) in self.secondary.iter().zip(self.root_weight).zip(u) {
+            self.full[*r] = s * u;
+        }
+        self.y.fill([0.0; 6]);
+        self.w.gather(&self.full, &mut self.y);
+        self.project();
+        y.copy_from_slice(self.y.as_flattened());
+    }
+    fn forward(&mut self, y: &[f64], out: &mut [f64]) {
+        // `y` comes from `transpose`, so it is projected already; P is symmetric and idempotent.
+        self.w.scatter(y.as_chunks::<6>().0, &mut self.along);
+        for ((o, r), s) in out.iter_mut().zip(self.secondary).zip(self.root_weight) {
+            *o = s * self.along[*r];
+        }
+    }
+    fn width(&self) -> usize {
+        6 * self.w.width
+    }
+}
+
+impl Ranked {
+    /// Solves with `solver` for the primary rows. `active` and `b` as an active set left them; `damping` holds the
+    /// secondary motion back as in [`Problem`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn solve(
+        &mut self,
+        solver: &mut dyn LinearSolver,
+        rows: &Rows,
+        masses: &Masses,
+        solids: usize,
+        active: &[bool],
+        b: &[f64],
+        damping: Option<f64>,
+        work: &Work,
+    ) -> RankedReport {
+        let n = rows.len();
+        let on = |r: usize| active.is_empty() || active[r];
+        self.primary.clear();
+        self.primary.resize(n, false);
+        self.secondary.clear();
+        let mut root_weight = Vec::new();
+        for g in &rows.groups {
+            for r in g.range().filter(|r| on(*r)) {
+                if g.is_primary() {
+                    self.primary[r] = true;
+                } else {
+                    self.secondary.push(r);
+                    root_weight.push(g.weight.sqrt());
+                }
+            }
+        }
+        self.w.fill(&Problem { rows, masses, active, damping: None });
+        self.dq.clear();
+        self.dq.resize(solids, [0.0; 6]);
+        let mut lambda = vec![0.0; n];
+        solver.factor(&Problem { rows, masses, active: &self.primary, damping: None });
+        let inner = Work { iterations: 1000, tolerance: 1e-15, out_of_time: work.out_of_time };
+        // Rank 1 first.
+        let b1: Vec<f64> = (0..n).map(|r| if self.primary[r] { b[r] } else { 0.0 }).collect();
+        solver.solve(&b1, &mut lambda, &inner);
+        rows.apply_transposed(&lambda, masses, &mut self.dq);
+        let mut change = vec![0.0; n];
+        rows.apply(&self.dq, &mut change);
+        // Then what it left of rank 2.
+        let left: Vec<f64> =
+            self.secondary.iter().zip(&root_weight).map(|(r, s)| s * (b[*r] - change[*r])).collect();
+        let mut solve = SolveReport { residual: largest(&left), iterations: 0, stop: Stop::Tolerance };
+        if !left.is_empty() {
+            let mut reduced = Reduced {
+                solver,
+                w: &self.w,
+                primary: &self.primary,
+                secondary: &self.secondary,
+                root_weight: &root_weight,
+                full: vec![0.0; n],
+                along: vec![0.0; n],
+                lambda: vec![0.0; n],
+                y: vec![[0.0; 6]; self.w.width],
+                inner,
+            };
+            let mut mu = vec![0.0; left.len()];
+            let over = || work.is_over();
+            let damp = (damping.unwrap_or(0.0) * self.w.mean_diagonal).sqrt();
+            let most = work.iterations.min(4 * left.len() + 20);
+            let (iterations, ended) =
+                lsmr(&mut reduced, &left, &mut mu, damp, most, work.tolerance, over, &mut self.scratch);
+            // Forces on rank 2, and the reaction of rank 1 to them.
+            reduced.full.fill(0.0);
+            for ((r, s), m) in self.secondary.iter().zip(&root_weight).zip(&mu) {
+                reduced.full[*r] = s * m;
+            }
+            let full = std::mem::take(&mut reduced.full);
+            let mut push = vec![[0.0; 6]; solids];
+            rows.apply_transposed(&full, masses, &mut push);
+            rows.apply(&push, &mut change);
+            let reaction: Vec<f64> = (0..n).map(|r| if self.primary[r] { -change[r] } else { 0.0 }).collect();
+            lambda.fill(0.0);
+            reduced.solver.solve(&reaction, &mut lambda, &inner);
+            rows.apply_transposed(&lambda, masses, &mut push);
+            for (q, p) in self.dq.iter_mut().zip(&push) {
+                q.iter_mut().zip(p).for_each(|(q, p)| *q += p);
+            }
+            solve.iterations = iterations;
+            solve.stop = match ended {
+                Ended::Tolerance => Stop::Tolerance,
+                Ended::Stalled => Stop::LeastSquares,
+                Ended::Iterations => Stop::Iterations,
+                Ended::Time => Stop::Time,
+            };
+        }
+        rows.apply(&self.dq, &mut change);
+        let worst = |which: &dyn Fn(usize) -> bool| {
+            (0..n).filter(|r| on(*r) && which(*r)).fold(0.0, |m: f64, r| m.max((b[r] - change[r]).abs()))
+        };
+        let secondary = worst(&|r| !self.primary[r]);
+        solve.residual = secondary;
+        RankedReport { primary: worst(&|r| self.primary[r]), secondary, solve }
+    }
+}

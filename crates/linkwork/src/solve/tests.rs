@@ -1,0 +1,353 @@
+//! All solvers against the dense pseudo-inverse: random graphs, redundant and conflicting constraints. A new solver
+//! enters `solvers()` or is not done.
+
+use super::*;
+use crate::joint::{Frame, JointId, Rank};
+use crate::math::{Pose, Random, Vector, exp};
+use crate::{Joint, Mechanism, PlacedShape, Solid, SolidId, State};
+use faer::Mat;
+
+fn solvers() -> Vec<Box<dyn LinearSolver>> {
+    vec![Box::new(FullDense::new()), Box::new(FullIterative::new())]
+}
+
+/// Bars with random sizes and poses, joined as the edge list says; node 0 is the world.
+fn random(edges: &[(u32, u32)], seed: u64) -> (Mechanism, State) {
+    let mut r = Random::new(seed);
+    let mut m = Mechanism::new();
+    let n = edges.iter().map(|e| e.0.max(e.1)).max().unwrap_or(0);
+    for i in 1..=n {
+        let size = Vector::new(1.0, 0.3, 0.2) + r.cube() * 0.15;
+        let shape = PlacedShape::cuboid(size.x, size.y, size.z).moved(Pose::from_translation(r.cube() * 0.2));
+        let p = r.cube() * 2.0;
+        let mass = 1.0 + r.signed() * 0.5;
+        m.add_solid(
+            Solid::new(format!("s{i}")).with_shape(shape, mass).at(p.x, p.y, p.z).turned(exp(r.ball() * 3.0)),
+        )
+        .unwrap();
+    }
+    for (k, (a, b)) in edges.iter().enumerate() {
+        let mut f =
+            |s: u32| Frame { solid: SolidId(s), pose: Pose::from_parts(r.cube() * 0.5, exp(r.ball())) };
+        let (x, y) = (f(*a), f(*b));
+        m.add_joint(match k % 4 {
+            0 => Joint::ball(x, y),
+            1 => Joint::pin(x, y),
+            2 => Joint::slider(x, y),
+            _ => Joint::distance(x, y, 0.5),
+        })
+        .unwrap();
+    }
+    let s = State::new(&m);
+    (m, s)
+}
+
+fn rows_of(m: &Mechanism, s: &State) -> (Rows, Masses) {
+    let mut rows = Rows::default();
+    rows.fill(m, s, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
+    (rows, Masses::new(m, s))
+}
+
+/// `W = J C`, dense, for the reference.
+fn dense_w(rows: &Rows, masses: &Masses) -> Mat<f64> {
+    let mut w = Scaled::default();
+    w.fill(&Problem { rows, masses, active: &[], damping: None });
+    let mut out = Mat::zeros(rows.len(), 6 * w.width);
+    for r in 0..rows.len() {
+        for side in 0..2 {
+            for k in 0..6 {
+                out[(r, 6 * w.solids[r][side] + k)] += w.w[r][side][k];
+            }
+        }
+    }
+    out
+}
+
+/// The mass-weighted least-squares displacement, in the scaled coordinates `y = C^-1 dq`, by SVD with a cut at 1e-9.
+fn reference(w: &Mat<f64>, b: &[f64]) -> Vec<f64> {
+    let svd = w.thin_svd().unwrap();
+    let s = svd.S().column_vector();
+    let mut y = vec![0.0; w.ncols()];
+    for k in (0..s.nrows()).filter(|k| s[*k] > 1e-7 * s[0].max(1.0)) {
+        let c: f64 = (0..b.len()).map(|r| svd.U()[(r, k)] * b[r]).sum::<f64>() / s[k];
+        y.iter_mut().enumerate().for_each(|(i, y)| *y += c * svd.V()[(i, k)]);
+    }
+    y
+}
+
+fn scaled_answer(w: &Mat<f64>, lambda: &[f64]) -> Vec<f64> {
+    (0..w.ncols()).map(|i| (0..lambda.len()).map(|r| w[(r, i)] * lambda[r]).sum()).collect()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
+}
+
+fn graphs() -> Vec<(&'static str, Vec<(u32, u32)>)> {
+    let chain = (0..12).map(|i| (i, i + 1)).collect();
+    let tree = (1..15).map(|i| (i / 2, i)).collect();
+    let star = (1..20).map(|i| (1.min(i - 1), i)).collect();
+    let mut ring: Vec<_> = (1..8).map(|i| (i, i + 1)).collect();
+    ring.push((8, 1));
+    let mut grid = Vec::new();
+    for i in 0..4 {
+        for j in 0..4 {
+            let at = |i: u32, j: u32| i * 4 + j;
+            if i < 3 {
+                grid.push((at(i, j), at(i + 1, j)));
+            }
+            if j < 3 {
+                grid.push((at(i, j), at(i, j + 1)));
+            }
+        }
+    }
+    let cactus = vec![(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 5), (5, 6), (6, 4)];
+    let split = vec![(0, 1), (1, 2), (3, 4), (4, 5), (5, 3), (0, 6)];
+    vec![
+        ("chain", chain),
+        ("tree", tree),
+        ("star", star),
+        ("ring", ring),
+        ("grid", grid),
+        ("cactus", cactus),
+        ("split", split),
+        ("single", vec![(0, 1)]),
+        ("none", vec![]),
+    ]
+}
+
+#[test]
+fn solvers_agree_with_the_pseudo_inverse() {
+    for (name, edges) in graphs() {
+        for seed in 0..3 {
+            let (m, s) = random(&edges, seed);
+            let (rows, masses) = rows_of(&m, &s);
+            if rows.is_empty() {
+                continue;
+            }
+            let w = dense_w(&rows, &masses);
+            let mut r = Random::new(seed + 100);
+            // In the range of A, so that an exact answer exists.
+            let lambda: Vec<f64> = (0..rows.len()).map(|_| r.signed()).collect();
+            let y = scaled_answer(&w, &lambda);
+            let b: Vec<f64> = (0..rows.len()).map(|k| (0..y.len()).map(|i| w[(k, i)] * y[i]).sum()).collect();
+            for solver in &mut solvers() {
+                solver.analyse(&Graph::new(&m), &rows);
+                solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+                let mut got = vec![0.0; rows.len()];
+                let report = solver.solve(
+                    &b,
+                    &mut got,
+                    &Work { iterations: 5000, tolerance: 1e-11, ..Work::default() },
+                );
+                assert!(report.residual < 1e-9, "{name} {seed} {}: {report:?}", solver.name());
+                let error = distance(&scaled_answer(&w, &got), &y);
+                assert!(error < 1e-5, "{name} {seed} {}: {error}", solver.name());
+                // The answer as a guess: accepted as it is.
+                let again = solver.solve(
+                    &b,
+                    &mut got,
+                    &Work { iterations: 5000, tolerance: 1e-8, ..Work::default() },
+                );
+                assert_eq!(again.iterations, 0, "{name} {}", solver.name());
+                // A guess worse than nothing is not trusted.
+                let mut bad = vec![1e6; rows.len()];
+                let bad = solver.solve(
+                    &b,
+                    &mut bad,
+                    &Work { iterations: 5000, tolerance: 1e-8, ..Work::default() },
+                );
+                assert!(bad.residual < 1e-7, "{name} {} {bad:?}", solver.name());
+            }
+        }
+    }
+}
+
+/// Every joint twice, with right sides that contradict each other.
+fn conflicting(seed: u64) -> (Mechanism, State, Rows, Masses, Vec<f64>) {
+    let edges: Vec<_> = (0..6).flat_map(|i| [(i, i + 1), (i, i + 1)]).collect();
+    let (mut m, s) = random(&edges, seed);
+    for k in 0..6 {
+        let twin = m.joint(JointId(2 * k)).clone();
+        m.edit_joint(JointId(2 * k + 1), |j| *j = Joint { limits: j.limits.clone(), ..twin });
+    }
+    let (rows, masses) = rows_of(&m, &s);
+    let mut r = Random::new(seed);
+    let b = (0..rows.len()).map(|_| r.signed()).collect();
+    (m, s, rows, masses, b)
+}
+
+#[test]
+fn conflicts_end_in_mass_weighted_least_squares_and_do_not_grow() {
+    for seed in 0..5 {
+        let (m, _, rows, masses, b) = conflicting(seed);
+        let w = dense_w(&rows, &masses);
+        let exact = reference(&w, &b);
+        for solver in &mut solvers() {
+            solver.analyse(&Graph::new(&m), &rows);
+            solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+            let mut sizes = Vec::new();
+            for iterations in [200, 1000, 5000] {
+                let mut lambda = vec![0.0; rows.len()];
+                solver.solve(&b, &mut lambda, &Work { iterations, tolerance: 1e-12, ..Work::default() });
+                let y = scaled_answer(&w, &lambda);
+                sizes.push(distance(&y, &vec![0.0; y.len()]));
+                let error = distance(&y, &exact);
+                assert!(error < 1e-5, "{} after {iterations}: {error}", solver.name());
+            }
+            assert!((sizes[2] - sizes[0]).abs() < 1e-6 * sizes[0], "{}: {sizes:?}", solver.name());
+        }
+    }
+}
+
+#[test]
+fn the_damped_answer_is_levenberg_marquardts() {
+    let (m, s) = random(&graphs()[4].1, 3);
+    let (rows, masses) = rows_of(&m, &s);
+    let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).sin()).collect();
+    let mut answers = Vec::new();
+    for solver in &mut solvers() {
+        solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: Some(0.1) });
+        let mut lambda = vec![0.0; rows.len()];
+        solver.solve(&b, &mut lambda, &Work { iterations: 3000, tolerance: 1e-13, ..Work::default() });
+        answers.push(lambda);
+    }
+    let (w, n) = (dense_w(&rows, &masses), rows.len());
+    let a = &w * w.transpose();
+    let mean = (0..n).map(|i| a[(i, i)]).sum::<f64>() / n as f64;
+    for x in &answers {
+        for i in 0..n {
+            let left: f64 = (0..n).map(|j| a[(i, j)] * x[j]).sum::<f64>() + 0.1 * mean * x[i] - b[i];
+            assert!(left.abs() < 1e-9, "{left}");
+        }
+    }
+}
+
+#[test]
+fn primary_rows_are_exact_and_secondary_ones_share_by_weight() {
+    for seed in 0..5 {
+        for loops in [false, true] {
+            // 24 primary rows and 18 secondary ones on 36 freedoms: more than can be met. With `loops`, a primary loop.
+            let edges: Vec<_> = (0..6).flat_map(|i| [(i, i + 1), (i, i + 1)]).collect();
+            let (mut m, s) = random(&edges, seed);
+            for k in 0..6 {
+                m.edit_joint(JointId(2 * k + 1), |j| j.rank = Some(Rank::Secondary));
+            }
+            if loops {
+                let (a, b) = (m.joint(JointId(0)).frames[0], m.joint(JointId(10)).frames[1]);
+                m.add_joint(Joint::distance(a, b, 1.0).with_rank(Rank::Primary)).unwrap();
+            }
+            let (rows, masses) = rows_of(&m, &s);
+            let mut r = Random::new(seed);
+            let b: Vec<f64> = (0..rows.len()).map(|_| r.signed()).collect();
+            for solver in &mut solvers() {
+                let mut ranked = Ranked::default();
+                let work = Work { iterations: 2000, tolerance: 1e-12, ..Work::default() };
+                let report =
+                    ranked.solve(solver.as_mut(), &rows, &masses, m.solids().len(), &[], &b, None, &work);
+                assert!(report.primary < 1e-9, "{} {report:?}", solver.name());
+                assert!(report.secondary > 0.01, "{report:?}");
+                // Reference: rank-2 least squares in the null space of rank 1.
+                let w = dense_w(&rows, &masses);
+                let first: Vec<usize> =
+                    rows.groups.iter().filter(|g| g.rank == Rank::Primary).flat_map(|g| g.range()).collect();
+                let second: Vec<usize> = rows
+                    .groups
+                    .iter()
+                    .filter(|g| g.rank == Rank::Secondary)
+                    .flat_map(|g| g.range())
+                    .collect();
+                let pick = |rows: &[usize]| Mat::from_fn(rows.len(), w.ncols(), |i, j| w[(rows[i], j)]);
+                let (w1, w2) = (pick(&first), pick(&second));
+                let y1 = reference(&w1, &first.iter().map(|r| b[*r]).collect::<Vec<_>>());
+                let svd = w1.thin_svd().unwrap();
+                let keep = (0..svd.S().column_vector().nrows())
+                    .filter(|k| svd.S().column_vector()[*k] > 1e-8)
+                    .collect::<Vec<_>>();
+                let v = Mat::from_fn(w.ncols(), keep.len(), |i, k| svd.V()[(i, keep[k])]);
+                let w2p = &w2 - (&w2 * &v) * v.transpose();
+                let left: Vec<f64> = second
+                    .iter()
+                    .enumerate()
+                    .map(|(i, r)| b[*r] - (0..y1.len()).map(|k| w2[(i, k)] * y1[k]).sum::<f64>())
+                    .collect();
+                let y2 = reference(&w2p, &left);
+                let mut change = vec![0.0; rows.len()];
+                rows.apply(&ranked.dq, &mut change);
+                for (i, r) in second.iter().enumerate() {
+                    let exact: f64 = (0..y1.len()).map(|k| w2[(i, k)] * (y1[k] + y2[k])).sum();
+                    assert!((change[*r] - exact).abs() < 1e-6, "{} {} {exact}", solver.name(), change[*r]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn weight_decides_between_two_secondary_wishes() {
+    // One particle wanted at +1 (weight 3) and at -1 (weight 1) along x: the compromise is at +1/2.
+    let mut m = Mechanism::new();
+    let bob = m.add_solid(Solid::particle("bob", 1.0)).unwrap();
+    for (x, weight) in [(1.0, 3.0), (-1.0, 1.0)] {
+        let at = Frame::point(SolidId::WORLD, Vector::new(x, 0.0, 0.0));
+        let joint =
+            Joint { weight, rank: Some(Rank::Secondary), ..Joint::ball(at, Frame::point(bob, Vector::ZERO)) };
+        m.add_joint(joint).unwrap();
+    }
+    let s = State::new(&m);
+    let (rows, masses) = rows_of(&m, &s);
+    let mut ranked = Ranked::default();
+    ranked.solve(&mut FullDense::new(), &rows, &masses, 2, &[], &rows.low, None, &Work::default());
+    assert!((ranked.dq[1][0] - 0.5).abs() < 1e-9, "{:?}", ranked.dq);
+}
+
+#[test]
+fn bounds_act_only_when_reached_and_never_pull() {
+    // A particle between two walls, pulled by an equality along y only; free along x within [-0.2, 0.3].
+    let build = |x: f64| {
+        let mut m = Mechanism::new();
+        let bob = m.add_solid(Solid::particle("bob", 1.0).at(x, 1.0, 0.0)).unwrap();
+        let joint =
+            Joint::point_on_line(Frame::point(SolidId::WORLD, Vector::ZERO), Frame::point(bob, Vector::ZERO))
+                .with_limit(crate::Direction::T1, -0.2, 0.3);
+        m.add_joint(joint).unwrap();
+        m
+    };
+    for (x, want) in [(0.0, 0.0), (0.29, 0.29), (1.0, 0.3), (-3.0, -0.2)] {
+        let m = build(x);
+        let (rows, masses) = rows_of(&m, &State::new(&m));
+        for solver in &mut solvers() {
+            let mut bounded = Bounded::default();
+            let report = bounded.solve(solver.as_mut(), &rows, &masses, 2, None, &Work::default());
+            assert_eq!(report.complementarity, 0.0);
+            assert!((x + bounded.dq[1][0] - want).abs() < 1e-9, "{x} {:?}", bounded.dq);
+            assert!((bounded.dq[1][1] + 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn work_limits_are_kept_and_more_budget_is_never_worse() {
+    let (m, s) = random(&graphs()[4].1, 5);
+    let (rows, masses) = rows_of(&m, &s);
+    let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).cos()).collect();
+    let mut solver = FullIterative::new();
+    solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+    let mut last = f64::INFINITY;
+    for iterations in [0, 1, 2, 5, 10, 20, 50, 100] {
+        let mut lambda = vec![0.0; rows.len()];
+        let report = solver.solve(&b, &mut lambda, &Work { iterations, tolerance: 1e-10, ..Work::default() });
+        assert!(report.iterations <= iterations);
+        assert!(report.residual <= last * (1.0 + 1e-12), "{iterations}: {} {last}", report.residual);
+        last = report.residual;
+    }
+    let calls = std::cell::Cell::new(0);
+    let clock = || {
+        calls.set(calls.get() + 1);
+        calls.get() > 3
+    };
+    let mut lambda = vec![0.0; rows.len()];
+    let report =
+        solver.solve(&b, &mut lambda, &Work { iterations: 1000, tolerance: 0.0, out_of_time: Some(&clock) });
+    assert_eq!((report.stop, report.iterations), (Stop::Time, 3));
+}

@@ -1,0 +1,444 @@
+//! Assembly: from wherever the solids are to where the constraints hold.
+//!
+//! The loop is Faure's `correction` (1998, section 3.4): linearise, solve, turn no solid by more than `max_rotation`,
+//! repeat. It is Newton's method in the mass metric, so it moves as little mass as it can and stays near the start.
+//! Beyond the paper, in this order and only as far as needed:
+//!
+//! 1. **Newton** with the rotation truncation, as printed. Closes nearly everything.
+//! 2. **Levenberg-Marquardt** from the best pose seen: the same system with `A + mu`, each step accepted only if the sum
+//!    of squared gaps falls. Ends in a pose that no small motion improves.
+//! 3. **Restarts**: the solids at the open joints are kicked, more of them each time, and 1-2 start over.
+//! 4. If gaps remain everywhere, the constraints **conflict**: the best least-squares pose is kept, and refined by rank:
+//!    primary constraints exactly, secondary ones sharing what is left (see `compromise`).
+//!
+//! Islands are assembled one by one.
+
+mod compromise;
+#[cfg(test)]
+mod tests;
+
+use crate::graph::{Graph, Island};
+use crate::joint::JointId;
+use crate::math::{Random, Vector};
+use crate::mechanism::Mechanism;
+use crate::rows::{Gaps, Masses, Rows};
+use crate::solve::{Bounded, LinearSolver, SolverKind, Work};
+use crate::state::State;
+
+/// How hard to try, and what is good enough.
+#[derive(Clone, Copy)]
+pub struct AssembleConfig<'a> {
+    /// Largest gap that counts as closed, in metres and radians.
+    pub tolerance: f64,
+    /// Most geometric iterations per island. `None`: as many as make sense, restarts included. A number also rules out
+    /// restarts: the paper's budgeted correction.
+    pub iterations: Option<usize>,
+    /// Most iterations of an iterative solver per linear system.
+    pub solver_iterations: usize,
+    /// Which solver.
+    pub solver: SolverKind,
+    /// No solid turns further in one iteration; 0.8 rad in the paper.
+    pub max_rotation: f64,
+    /// Most restarts per island.
+    pub restarts: usize,
+    /// Start of the restart kicks.
+    pub seed: u64,
+    /// Asked once per iteration and inside long solves; true ends the work.
+    pub out_of_time: Option<&'a dyn Fn() -> bool>,
+    /// Told after every iteration.
+    pub progress: Option<&'a dyn Fn(&Progress)>,
+}
+
+impl Default for AssembleConfig<'_> {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            iterations: None,
+            solver_iterations: 2000,
+            solver: SolverKind::Auto,
+            max_rotation: 0.8,
+            restarts: 12,
+            seed: 1,
+            out_of_time: None,
+            progress: None,
+        }
+    }
+}
+
+/// How far an assembly has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Island being assembled, from 1.
+    pub island: usize,
+    /// Number of islands.
+    pub islands: usize,
+    /// Geometric iterations on it so far.
+    pub iterations: usize,
+    /// Its largest gap now.
+    pub gap: f64,
+}
+
+/// How an assembly ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Every gap is within the tolerance.
+    Ok,
+    /// A limit ended it while it was still improving.
+    Budget,
+    /// The constraints contradict each other: the pose is a least-squares compromise.
+    Conflict,
+    /// Numbers left the range of arithmetic; the last finite pose stays.
+    Diverged,
+}
+
+impl Outcome {
+    /// The word reports use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Budget => "budget",
+            Outcome::Conflict => "conflict",
+            Outcome::Diverged => "diverged",
+        }
+    }
+}
+
+/// A joint and how far it is open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointGap {
+    /// Which.
+    pub joint: JointId,
+    /// Distance and angle.
+    pub gaps: Gaps,
+}
+
+/// What an assembly did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssembleReport {
+    /// How it ended; the worst over the islands.
+    pub outcome: Outcome,
+    /// Largest gaps left.
+    pub gaps: Gaps,
+    /// Geometric iterations: the largest number any island needed.
+    pub iterations: usize,
+    /// Iterations inside the linear solver, all together.
+    pub solver_iterations: usize,
+    /// Restarts, all together.
+    pub restarts: usize,
+    /// The most open joints beyond the tolerance, worst first, at most ten.
+    pub worst: Vec<JointGap>,
+    /// The solver that did the work (of the largest island).
+    pub solver: &'static str,
+}
+
+/// Moves the solids so that the constraints hold, as near to the start as it finds.
+///
+/// ```
+/// use linkwork::{assemble, AssembleConfig, Frame, Joint, Mechanism, Outcome, Solid, SolidId, State, Vector};
+/// let mut m = Mechanism::new();
+/// let arm = m.add_solid(Solid::new("arm").at(3.0, 1.0, 0.0))?;
+/// m.add_joint(Joint::ball(
+///     Frame::point(SolidId::WORLD, Vector::ZERO),
+///     Frame::point(arm, Vector::new(-1.0, 0.0, 0.0)),
+/// ))?;
+/// let mut state = State::new(&m);
+/// let report = assemble(&m, &mut state, &AssembleConfig::default());
+/// assert_eq!(report.outcome, Outcome::Ok);
+/// assert!(report.gaps.position < 1e-6);
+/// # Ok::<(), linkwork::ModelError>(())
+/// ```
+pub fn assemble(m: &Mechanism, state: &mut State, config: &AssembleConfig) -> AssembleReport {
+    let graph = Graph::new(m);
+    let mut report = AssembleReport {
+        outcome: Outcome::Ok,
+        gaps: Gaps::default(),
+        iterations: 0,
+        solver_iterations: 0,
+        restarts: 0,
+        worst: Vec::new(),
+        solver: config.solver.resolve(0).name(),
+    };
+    let mut largest = 0;
+    for (k, island) in graph.islands.iter().enumerate() {
+        let mut work = Assembler::new(m, &graph, island, config, k);
+        let outcome = work.run(state);
+        report.outcome = report.outcome.max(outcome);
+        report.gaps = report.gaps.max(work.rows.gaps());
+        report.iterations = report.iterations.max(work.iterations);
+        report.solver_iterations += work.solver_iterations;
+        report.restarts += work.restarts;
+        if work.rows.len() >= largest {
+            largest = work.rows.len();
+            report.solver = work.solver.name();
+        }
+        report.worst.extend(
+            work.rows
+                .groups
+                .iter()
+                .map(|g| JointGap { joint: g.joint, gaps: work.rows.group_gaps(g) })
+                .filter(|g| !(g.gaps.worst() <= config.tolerance)),
+        );
+    }
+    report.worst.sort_by(|a, b| b.gaps.worst().total_cmp(&a.gaps.worst()).then(a.joint.cmp(&b.joint)));
+    report.worst.truncate(10);
+    report
+}
+
+/// How one search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    Closed,
+    /// No small motion helps.
+    Stuck,
+    /// Iterations or time ran out.
+    Limit,
+    /// Not finite any more.
+    Broken,
+}
+
+/// The work on one island.
+struct Assembler<'a> {
+    m: &'a Mechanism,
+    graph: &'a Graph,
+    island: &'a Island,
+    config: &'a AssembleConfig<'a>,
+    index: usize,
+    rows: Rows,
+    masses: Masses,
+    bounded: Bounded,
+    solver: Box<dyn LinearSolver>,
+    iterations: usize,
+    solver_iterations: usize,
+    restarts: usize,
+}
+
+/// Iterations after which a free search gives up: Newton, then Levenberg-Marquardt. Measured needs are far below (see
+/// docs/assembly.md).
+const NEWTON: usize = 60;
+const MARQUARDT: usize = 200;
+
+impl<'a> Assembler<'a> {
+    fn new(
+        m: &'a Mechanism,
+        graph: &'a Graph,
+        island: &'a Island,
+        config: &'a AssembleConfig<'a>,
+        index: usize,
+    ) -> Self {
+        let count = island.joints.iter().map(|j| crate::rows::row_count(m.joint(*j))).sum();
+        Self {
+            m,
+            graph,
+            island,
+            config,
+            index,
+            rows: Rows::default(),
+            masses: Masses::default(),
+            bounded: Bounded::default(),
+            solver: config.solver.make(count),
+            iterations: 0,
+            solver_iterations: 0,
+            restarts: 0,
+        }
+    }
+
+    /// The whole chain; leaves `rows` filled at the final pose.
+    fn run(&mut self, state: &mut State) -> Outcome {
+        let start = state.clone();
+        let mut search = self.search(state);
+        let mut best = (self.rows.merit(), state.clone());
+        let tries = if self.config.iterations.is_some() { 0 } else { self.affordable_restarts() };
+        let mut random = Random::new(self.config.seed ^ (self.index as u64) << 32);
+        while search == Search::Stuck && self.restarts < tries {
+            self.restarts += 1;
+            self.kick(state, &start, &best.1, &mut random);
+            let again = self.search(state);
+            let merit = self.rows.merit();
+            match again {
+                Search::Closed => {
+                    search = again;
+                    best = (merit, state.clone());
+                }
+                Search::Limit if self.out_of_time() => search = Search::Limit,
+                // Another compromise must be clearly better to be worth leaving the one nearest to the start.
+                _ if merit < 0.9 * best.0 => best = (merit, state.clone()),
+                _ => {}
+            }
+        }
+        *state = best.1;
+        self.fill(state);
+        let outcome = match search {
+            Search::Closed => Outcome::Ok,
+            Search::Limit => Outcome::Budget,
+            Search::Broken => Outcome::Diverged,
+            Search::Stuck => self.compromise(state),
+        };
+        for a in &self.rows.angles {
+            state.angles[a.slot] = a.value;
+        }
+        outcome
+    }
+
+    /// Restarts cost whole searches: fewer of them on large islands, where conflicts are reported rather than fought.
+    fn affordable_restarts(&self) -> usize {
+        match self.rows.len() {
+            0..=300 => self.config.restarts,
+            301..=1000 => self.config.restarts.min(6),
+            _ => self.config.restarts.min(2),
+        }
+    }
+
+    fn out_of_time(&self) -> bool {
+        self.config.out_of_time.is_some_and(|f| f())
+    }
+
+    fn limit(&self) -> bool {
+        self.config.iterations.is_some_and(|n| self.iterations >= n) || self.out_of_time()
+    }
+
+    /// Linearises at a pose. Angles that wind are counted on; the others keep the turn nearest to their range.
+    fn fill(&mut self, state: &mut State) -> f64 {
+        let graph = self.graph;
+        self.rows.fill(self.m, state, self.island.joints.iter().copied(), |j| graph.default_rank(j));
+        for a in self.rows.angles.iter().filter(|a| a.winds) {
+            state.angles[a.slot] = a.value;
+        }
+        self.rows.gaps().worst()
+    }
+
+    /// One correction from the rows as filled: solve, truncate rotations, move.
+    fn correct(&mut self, state: &mut State, damping: Option<f64>) {
+        self.masses.update(self.m, state);
+        let work = Work {
+            iterations: self.config.solver_iterations,
+            // An inexact step needs no more digits than it removes.
+            tolerance: 1e-3 * self.config.tolerance,
+            out_of_time: self.config.out_of_time,
+        };
+        let solids = self.m.solids().len();
+        let report =
+            self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, damping, &work);
+        self.solver_iterations += report.solve.iterations;
+        self.displace(state);
+        self.iterations += 1;
+    }
+
+    /// Applies `bounded.dq`, no solid turning by more than `max_rotation`. Each solid is truncated by itself: scaling
+    /// the whole step when one solid turns too far is as bad as not truncating at all.
+    fn displace(&self, state: &mut State) {
+        for &id in &self.island.solids {
+            let mut dq = self.bounded.dq[id.index()];
+            let angle = Vector::new(dq[3], dq[4], dq[5]).length();
+            if angle > self.config.max_rotation {
+                dq[3..].iter_mut().for_each(|x| *x *= self.config.max_rotation / angle);
+            }
+            state.displace(id.index(), &dq);
+        }
+    }
+
+    fn tell(&self, gap: f64) {
+        if let Some(f) = self.config.progress {
+            f(&Progress {
+                island: self.index + 1,
+                islands: self.graph.islands.len(),
+                iterations: self.iterations,
+                gap,
+            });
+        }
+    }
+
+    /// Newton, then Levenberg-Marquardt from the best pose it saw.
+    fn search(&mut self, state: &mut State) -> Search {
+        const PATIENCE: usize = 15;
+        let mut gap = self.fill(state);
+        let mut best = (self.rows.merit(), state.clone());
+        let mut since = 0;
+        let end = self.iterations + NEWTON;
+        loop {
+            if gap <= self.config.tolerance {
+                return Search::Closed;
+            }
+            if !gap.is_finite() || since >= PATIENCE || self.iterations >= end {
+                break;
+            }
+            if self.limit() {
+                // Out of budget: the best pose seen is worth more than the last.
+                if self.rows.merit() > best.0 {
+                    *state = best.1;
+                    self.fill(state);
+                }
+                return Search::Limit;
+            }
+            self.correct(state, None);
+            gap = self.fill(state);
+            self.tell(gap);
+            let merit = self.rows.merit();
+            since = if merit < 0.8 * best.0 { 0 } else { since + 1 };
+            if merit < best.0 {
+                best = (merit, state.clone());
+            }
+        }
+        if !best.0.is_finite() {
+            *state = best.1;
+            self.fill(state);
+            return Search::Broken;
+        }
+        *state = best.1;
+        self.marquardt(state)
+    }
+
+    /// Levenberg-Marquardt: the merit falls with every accepted step, so it ends in a closed or a stuck pose.
+    fn marquardt(&mut self, state: &mut State) -> Search {
+        let mut gap = self.fill(state);
+        let mut merit = self.rows.merit();
+        let (mut mu, mut flat) = (1e-2, 0);
+        for _ in 0..MARQUARDT {
+            if gap <= self.config.tolerance {
+                return Search::Closed;
+            }
+            if self.limit() {
+                return Search::Limit;
+            }
+            let before = state.clone();
+            self.correct(state, Some(mu));
+            let next_gap = self.fill(state);
+            let next = self.rows.merit();
+            self.tell(next_gap.min(gap));
+            if next < merit {
+                flat = if next > merit * (1.0 - 1e-9) { flat + 1 } else { 0 };
+                (merit, gap) = (next, next_gap);
+                mu = (mu * 0.3_f64).max(1e-9);
+            } else {
+                *state = before;
+                self.fill(state);
+                mu *= 4.0;
+            }
+            // Either the gains are rounding, or only vanishing steps still gain.
+            if flat >= 3 || mu > 1e8 {
+                return Search::Stuck;
+            }
+        }
+        Search::Stuck
+    }
+
+    /// Random poses for the solids at open joints: the first kicks from the stuck pose and around the worst joints
+    /// only, later ones reach further and every third starts over from the original pose.
+    fn kick(&mut self, state: &mut State, start: &State, stuck: &State, random: &mut Random) {
+        let round = self.restarts;
+        *state = if round.is_multiple_of(3) { start.clone() } else { stuck.clone() };
+        let gap = self.fill(state);
+        let share = (0.5 / round as f64).min(0.5);
+        let reach = 0.5 * round as f64;
+        let mut moved = vec![false; self.m.solids().len()];
+        for g in &self.rows.groups {
+            if !(self.rows.group_gaps(g).worst() < share * gap) {
+                g.solids.iter().for_each(|s| moved[*s] = true);
+            }
+        }
+        for &id in self.island.solids.iter().filter(|s| moved[s.index()]) {
+            let size = self.m.solid(id).extent() * reach.min(2.0);
+            let (t, q) = (random.ball() * size, random.ball() * (reach * 2.0).min(3.0));
+            state.displace(id.index(), &[t.x, t.y, t.z, q.x, q.y, q.z]);
+        }
+    }
+}
