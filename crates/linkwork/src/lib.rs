@@ -3,6 +3,8 @@
 //! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
 
 pub mod formats;
+#[path = "scene/generate/mod.rs"]
+pub mod generate;
 pub mod joint;
 pub mod material;
 pub mod math;

@@ -84,10 +84,10 @@ fn compare(view: &View, a: (&Ink, &Option<Body>), b: (&Ink, &Option<Body>)) -> f
     let mut verdict = 0.0_f64;
     let mut ask = |at: Point| {
         let hits = (body_a.depth_at(view, far, at), body_b.depth_at(view, far, at));
-        if let (Some(da), Some(db)) = hits {
-            if (da - db).abs() > verdict.abs() {
-                verdict = da - db;
-            }
+        if let (Some(da), Some(db)) = hits
+            && (da - db).abs() > verdict.abs()
+        {
+            verdict = da - db;
         }
     };
     ask(crossing(a.0.spine, b.0.spine));
@@ -144,14 +144,7 @@ mod tests {
         m.add_solid(Solid::new("ball").with_shape(PlacedShape::sphere(0.5), 1.0).at(3.0, 0.0, 1.0)).unwrap();
         m.add_solid(Solid::new("far").with_shape(PlacedShape::sphere(0.5), 1.0).at(-3.0, 0.0, -1.0)).unwrap();
         let s = State::new(&m);
-        let view = View {
-            right: Vector::X,
-            up: Vector::Y,
-            toward: Vector::Z,
-            straight: true,
-            scale: 50.0,
-            origin: [0.0; 2],
-        };
+        let view = View { right: Vector::X, up: Vector::Y, toward: Vector::Z, scale: 50.0, origin: [0.0; 2] };
         let figure = Figure::new(&m, &s);
         let inks: Vec<Ink> =
             figure.parts.iter().flat_map(|p| p.shapes.iter().filter_map(|s| Ink::new(&view, p, s))).collect();

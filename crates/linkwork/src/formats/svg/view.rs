@@ -11,8 +11,6 @@ pub(super) struct View {
     pub right: Vector,
     pub up: Vector,
     pub toward: Vector,
-    /// A planar mechanism, seen along its normal.
-    pub straight: bool,
     /// Pixels per metre.
     pub scale: f64,
     /// Pixel of the world's origin.
@@ -33,7 +31,7 @@ impl View {
             .filter(|_| toward.dot(vertical).abs() < 0.999)
             .unwrap_or(if vertical == Vector::Y { -Vector::Z } else { Vector::Y });
         let up = unit(up - toward * toward.dot(up)).unwrap_or(Vector::Y);
-        View { right: up.cross(toward), up, toward, straight: normal.is_some(), scale: 1.0, origin: [0.0; 2] }
+        View { right: up.cross(toward), up, toward, scale: 1.0, origin: [0.0; 2] }
     }
 
     /// Page coordinates of a world point.
@@ -163,11 +161,10 @@ mod tests {
     fn planar_mechanisms_are_seen_straight_on() {
         let (m, s) = two_pins(-Vector::Z);
         let v = View::choose(&m, &s, Vector::Y);
-        assert!(v.straight);
         assert!((v.toward - Vector::Z).length() < 1e-12 && (v.right - Vector::X).length() < 1e-12);
         let (m, s) = two_pins(Vector::new(0.0, 1.0, 1.0));
         let v = View::choose(&m, &s, Vector::Y);
-        assert!(!v.straight);
+        assert!((v.toward - oblique(Vector::Y)).length() < 1e-12);
         assert!(v.right.cross(v.up).dot(v.toward) > 0.999);
     }
 
