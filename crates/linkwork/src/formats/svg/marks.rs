@@ -5,7 +5,7 @@ use super::view::View;
 use crate::formats::figure::Figure;
 use crate::formats::gap::Gap;
 use crate::joint::{Direction, Joint, JointId, Region};
-use crate::math::{Pose, Vector, perpendicular};
+use crate::math::{Pose, Vector, perpendicular, trig};
 use crate::mechanism::Mechanism;
 use crate::shape::Shape;
 use crate::state::State;
@@ -151,6 +151,37 @@ fn rail_path(d: &mut String, [a, b]: [Point; 2], size: f64) {
             n(-0.4 * size * (ux + side * uy)),
             n(-0.4 * size * (uy - side * ux))
         );
+    }
+}
+
+/// Curves and rings that points are held to: thin lines, wherever they are.
+pub(super) fn tracks(svg: &mut String, view: &View, m: &Mechanism, s: &State) {
+    const PIECES: usize = 240;
+    let mut d = String::new();
+    for joint in m.joints() {
+        let solid = s.pose(m, joint.frames[1].solid);
+        let center = joint.frames[1].pose.translation;
+        let mut trace = |place: &dyn Fn(f64) -> Vector| {
+            for i in 0..=PIECES {
+                let [x, y] = view.at(solid.transform_point(place(i as f64 / PIECES as f64)));
+                let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, n(x), n(y));
+            }
+        };
+        for region in &joint.regions {
+            match region {
+                Region::Curve(curve) => trace(&|t| curve.position(t * curve.length())),
+                Region::Ring { normal, range } if range.max.is_finite() => {
+                    let u = perpendicular(*normal) * range.max;
+                    let v = normal.cross(u);
+                    let turn = |t: f64| 2.0 * std::f64::consts::PI * t;
+                    trace(&|t| center + u * trig::cos(turn(t)) + v * trig::sin(turn(t)));
+                }
+                _ => {}
+            }
+        }
+    }
+    if !d.is_empty() {
+        let _ = writeln!(svg, "<path class=\"track\" d=\"{d}\"/>");
     }
 }
 

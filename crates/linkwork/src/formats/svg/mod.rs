@@ -91,6 +91,7 @@ pub fn svg(m: &Mechanism, s: &State, options: &Options) -> String {
     }
     marks::planes(&mut out, &view, &figure, page);
     marks::bearings(&mut out, &view, m, s, (2.6 * dot).clamp(5.0, 15.0), 0.3 * figure.radius);
+    marks::tracks(&mut out, &view, m, s);
     out.push_str("<g class=\"solids\">\n");
     for i in order::back_to_front(&view, &inks) {
         out.push_str(&inks[i].svg);
@@ -212,8 +213,8 @@ fn text(out: &mut String, o: &Options, width: f64, height: f64) {
 fn style(background: Background) -> String {
     const COMMON: &str = "text{font:13px system-ui,'Segoe UI','Helvetica Neue',Arial,sans-serif}\
         .title{font-size:22px;font-weight:600}.solids{fill:none;stroke-linecap:round;stroke-linejoin:round}\
-        .line,.grid,.bearing,.axis{fill:none;stroke-linecap:round;stroke-linejoin:round}.line{stroke-width:1.3}\
-        .grid{stroke-width:.8}.bearing{stroke-width:1.4}\
+        .line,.grid,.bearing,.axis,.track{fill:none;stroke-linecap:round;stroke-linejoin:round}.line{stroke-width:1.3}\
+        .grid{stroke-width:.8}.bearing{stroke-width:1.4}.track{stroke-width:2.2}\
         .gap{stroke:#e5383b;stroke-width:2.4;stroke-linecap:round;fill:#e5383b}\
         .gap-label{fill:#e5383b;text-anchor:start;paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\
         .gap-label text{font-weight:600;font-size:12px}";
@@ -223,7 +224,7 @@ fn style(background: Background) -> String {
     let ink = |[card, title, soft, line, grid, dot]: [&str; 6]| {
         let halo = if card == "none" { "none" } else { card };
         format!(
-            ".card{{fill:{card}}}.title{{fill:{title}}}.soft{{fill:{soft}}}.line,.bearing{{stroke:{line}}}\
+            ".card{{fill:{card}}}.title{{fill:{title}}}.soft{{fill:{soft}}}.line,.bearing,.track{{stroke:{line}}}\
              .bearing{{fill:{card}}}.grid{{stroke:{grid}}}.axis{{stroke:{dot}}}.dot{{fill:{dot};stroke:#f4f1ea}}\
              .closure{{fill:#f4f1ea;stroke:{dot}}}.gap-label{{stroke:{halo}}}"
         )
