@@ -3,6 +3,9 @@
 //! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
 
 pub mod diagnose;
+pub mod formats;
+#[path = "scene/generate/mod.rs"]
+pub mod generate;
 pub mod graph;
 pub mod joint;
 pub mod material;

@@ -1,0 +1,159 @@
+//! What a mechanism looks like, whatever the format: shapes and colours per solid, and how big the whole is.
+
+use crate::math::{Pose, Vector};
+use crate::mechanism::Mechanism;
+use crate::shape::{PlacedShape, Shape};
+use crate::solid::{Solid, SolidId};
+use crate::state::State;
+
+/// Coordinates beyond this are not drawn: their squares would leave the range of the 32-bit numbers of glTF.
+pub(crate) const FARTHEST: f64 = 1e12;
+
+/// Everything to draw.
+pub(crate) struct Figure {
+    /// Solids with something to see, in id order.
+    pub parts: Vec<Part>,
+    /// Middle of all that is finite and bounded.
+    pub center: Vector,
+    /// Half the diagonal of its bounding box; never zero.
+    pub radius: f64,
+    /// The vertical: `z` when gravity pulls along z, `y` otherwise.
+    pub up: Vector,
+}
+
+/// One solid.
+pub(crate) struct Part {
+    pub solid: SolidId,
+    /// Its shapes, or a stick figure.
+    pub shapes: Vec<PlacedShape>,
+    /// Red, green, blue in 0..1, as on a screen (sRGB).
+    pub color: [f64; 3],
+    /// Where its origin is.
+    pub pose: Pose,
+}
+
+/// Used in turn for solids that name no colour: muted, and distinct from the red of gaps.
+const PALETTE: [[f64; 3]; 8] = [
+    [0.28, 0.47, 0.66], // steel blue
+    [0.91, 0.66, 0.26], // amber
+    [0.37, 0.63, 0.51], // sage
+    [0.62, 0.47, 0.68], // plum
+    [0.86, 0.52, 0.40], // terracotta
+    [0.36, 0.66, 0.71], // lagoon
+    [0.69, 0.69, 0.36], // moss
+    [0.60, 0.50, 0.42], // walnut
+];
+/// Fixed and scripted solids: grey, so that the eye goes to what moves.
+const GREY: [f64; 3] = [0.62, 0.63, 0.65];
+
+impl Figure {
+    /// Looks at every solid once, and at every joint for the stick figures and the extent.
+    pub fn new(m: &Mechanism, s: &State) -> Self {
+        let anchors = anchors_of_bare_solids(m);
+        let poses: Vec<Pose> =
+            (0..m.solids().len()).map(|i| drawable(s.pose(m, SolidId(i as u32)))).collect();
+        let mut bounds = Bounds::default();
+        for (solid, pose) in m.solids().iter().zip(&poses).skip(1) {
+            for shape in solid.shapes.iter().filter(|s| !matches!(s.shape, Shape::Plane)) {
+                bounds.add(pose.transform_point(shape.pose.translation), shape.extent());
+            }
+            if solid.shapes.is_empty() {
+                bounds.add(pose.translation, 0.0);
+            }
+        }
+        for frame in m.joints().iter().flat_map(|j| &j.frames) {
+            bounds.add(poses[frame.solid.index()].transform_point(frame.pose.translation), 0.0);
+        }
+        let (center, radius) = bounds.ball();
+        let mut parts = Vec::new();
+        for (i, solid) in m.solids().iter().enumerate().skip(1) {
+            let shapes = if solid.shapes.is_empty() && solid.is_fixed() {
+                continue; // nothing to see: formats mark its joints as grounded instead
+            } else if solid.shapes.is_empty() {
+                stick_figure(solid, &anchors[i], radius * 0.012)
+            } else {
+                solid.shapes.iter().filter(|s| is_drawable(s)).cloned().collect()
+            };
+            if !shapes.is_empty() {
+                let solid = SolidId(i as u32);
+                parts.push(Part { solid, shapes, color: color(m, solid), pose: poses[i] });
+            }
+        }
+        let g = m.gravity;
+        let up = if g.z.abs() > g.y.abs() { Vector::Z } else { Vector::Y };
+        Self { parts, center, radius, up }
+    }
+}
+
+/// The colour of a solid: its own, grey when nothing moves it, or one of the palette.
+fn color(m: &Mechanism, id: SolidId) -> [f64; 3] {
+    let solid = m.solid(id);
+    match solid.color {
+        Some(c) => c.map(|x| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 }),
+        None if solid.is_fixed() => GREY,
+        None => PALETTE[(id.index() - 1) % PALETTE.len()],
+    }
+}
+
+/// Joint points of every solid that has no shape of its own.
+fn anchors_of_bare_solids(m: &Mechanism) -> Vec<Vec<Vector>> {
+    let mut anchors = vec![Vec::new(); m.solids().len()];
+    for frame in m.joints().iter().flat_map(|j| &j.frames) {
+        if m.solid(frame.solid).shapes.is_empty() && frame.solid != SolidId::WORLD {
+            anchors[frame.solid.index()].push(frame.pose.translation);
+        }
+    }
+    anchors
+}
+
+/// A ball at the centre of mass with a rod to every joint: shows a solid that has no shape.
+fn stick_figure(solid: &Solid, anchors: &[Vector], radius: f64) -> Vec<PlacedShape> {
+    let center = solid.mass.center;
+    let ball = PlacedShape::sphere(2.0 * radius).moved(Pose::from_translation(center));
+    let rods = anchors
+        .iter()
+        .filter(|a| (**a - center).length() > radius)
+        .map(|a| PlacedShape::capsule_between(radius, center, *a));
+    std::iter::once(ball).chain(rods).filter(is_drawable).collect()
+}
+
+/// A pose that can be written down: what is not finite becomes zero or the identity.
+fn drawable(p: Pose) -> Pose {
+    let t = p.translation;
+    let ok = t.is_finite() && t.abs().max_element() < FARTHEST;
+    let q = p.rotation;
+    Pose::from_parts(
+        if ok { t } else { Vector::ZERO },
+        if q.is_finite() && q.length() > 0.1 { q.normalize() } else { Default::default() },
+    )
+}
+
+fn is_drawable(s: &PlacedShape) -> bool {
+    let size = |x: f64| x.is_finite() && x < FARTHEST;
+    s.pose.is_finite()
+        && size(s.pose.translation.length())
+        && match &s.shape {
+            Shape::Mesh(m) => !m.triangles.is_empty() && m.vertices.iter().all(|v| size(v.length())),
+            Shape::Plane => true,
+            _ => size(s.extent()) && s.extent() > 0.0,
+        }
+}
+
+/// A bounding box that ignores what is not finite.
+#[derive(Default)]
+struct Bounds(Option<(Vector, Vector)>);
+
+impl Bounds {
+    fn add(&mut self, at: Vector, radius: f64) {
+        if !(at.is_finite() && radius.is_finite() && at.length() < FARTHEST && radius < FARTHEST) {
+            return;
+        }
+        let (low, high) = (at - Vector::splat(radius), at + Vector::splat(radius));
+        self.0 = Some(self.0.map_or((low, high), |(l, h)| (l.min(low), h.max(high))));
+    }
+
+    fn ball(&self) -> (Vector, f64) {
+        let (l, h) = self.0.unwrap_or((Vector::splat(-0.5), Vector::splat(0.5)));
+        ((l + h) * 0.5, ((h - l).length() * 0.5).max(1e-6))
+    }
+}
