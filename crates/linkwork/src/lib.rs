@@ -12,6 +12,7 @@ pub mod material;
 pub mod math;
 pub mod mechanism;
 pub mod rows;
+pub mod scene;
 pub mod shape;
 pub mod solid;
 pub mod solve;

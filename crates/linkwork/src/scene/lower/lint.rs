@@ -1,0 +1,63 @@
+//! Lints that need the whole scene.
+
+use super::Lowering;
+use crate::math::Vector;
+use crate::scene::codes;
+use crate::scene::diagnostic::Diagnostic;
+use crate::scene::syntax::Span;
+use crate::solid::{Collide, Kernel, Solid, SolidId};
+use std::collections::BTreeSet;
+
+impl<'x, 't> Lowering<'x, 't> {
+    pub(super) fn lint_scene(&mut self) {
+        self.lint_unused();
+        self.lint_held();
+        let empty = self.scene.mechanism.solid_count() == 0
+            && self.scene.cloths.is_empty()
+            && self.scene.tetras.is_empty();
+        if empty && !self.sink.has_errors() {
+            let message = "this scene has no solid, cloth or other body";
+            self.report(Diagnostic::new(codes::NOTHING, Span::default(), message));
+        }
+    }
+
+    fn lint_unused(&mut self) {
+        // What an error hides may be the use.
+        if self.sink.has_errors() {
+            return;
+        }
+        for (kind, name, span) in self.unused() {
+            let message = format!("nothing uses the {kind} `{name}`");
+            self.report(Diagnostic::new(codes::UNUSED, span, message));
+        }
+    }
+
+    /// Solids that fall for ever: nothing joins them to anything, and there is nothing fixed to land on.
+    ///
+    /// Without gravity a free solid is an ordinary thing, and above a floor it is meant to fall.
+    fn lint_held(&mut self) {
+        if self.sink.has_errors() || self.scene.mechanism.gravity == Vector::ZERO {
+            return;
+        }
+        let touches = |s: &Solid| !s.shapes.is_empty() && s.collide != Collide::None;
+        let solids = self.scene.mechanism.solids();
+        let floor = solids.iter().any(|s| s.kernel != Kernel::Dynamic && touches(s));
+        let pushed: BTreeSet<SolidId> = self.scene.forces.iter().map(|f| f.solid).collect();
+        let mut loose = Vec::new();
+        for (index, solid) in solids.iter().enumerate().skip(1) {
+            let held = self.used.solids.get(index).copied().unwrap_or(false);
+            let lands = floor && touches(solid);
+            let pushed = pushed.contains(&SolidId(index as u32));
+            if solid.kernel == Kernel::Dynamic && !held && !lands && !pushed {
+                loose.push((solid.name.clone(), self.scene.sources.solid(SolidId(index as u32))));
+            }
+        }
+        for (name, span) in loose {
+            let message = format!("nothing holds `{name}`: it will fall for ever");
+            self.report(
+                Diagnostic::new(codes::HELD_BY_NOTHING, span, message)
+                    .hint("join it to something, put a fixed shape below it, or write `kernel fixed;`"),
+            );
+        }
+    }
+}
