@@ -148,7 +148,7 @@ impl Pen<'_> {
                 (nx, ny) = (-nx, -ny);
             }
             let shift = |p: Point| [p[0] + 0.36 * r * nx, p[1] + 0.36 * r * ny];
-            line(shift(a), shift(b), 0.42 * r, "#fff", " opacity=\".28\"");
+            line(shift(a), shift(b), 0.4 * r, "#fff", " opacity=\".22\"");
         }
     }
 
