@@ -67,7 +67,7 @@ impl Scene {
         // Half the side of the square that stands for a plane: clearly wider than what stands on it.
         let plane = 3.0 * figure.radius;
         for part in &figure.parts {
-            scene.add(m, part, plane);
+            scene.add(part, plane);
         }
         let mut root = json!({ "name": "linkwork" });
         if figure.up != Vector::Y {
@@ -80,10 +80,10 @@ impl Scene {
         scene
     }
 
-    fn add(&mut self, m: &Mechanism, part: &Part, plane: f64) {
+    fn add(&mut self, part: &Part, plane: f64) {
         let geometry: Vec<Geometry> = part.shapes.iter().filter_map(|s| self.geometry(s, plane)).collect();
         let mut node = json!({
-            "name": m.solid(part.solid).name,
+            "name": part.name,
             "translation": part.pose.translation.to_array(),
             "rotation": part.pose.rotation.to_array(),
         });

@@ -80,7 +80,7 @@ impl Ink {
         };
         let spine = [pose.transform_point(-ends), pose.transform_point(ends)].map(|p| view.at(p));
         let mut svg = String::new();
-        let pen = Pen { view, color: part.color };
+        let pen = Pen { view, color: part.color, wire: part.wire };
         match &shape.shape {
             Shape::Sphere(r) => pen.ball(&mut svg, spine[0], r * view.scale),
             Shape::Capsule { radius, .. } => pen.bar(&mut svg, spine, radius * view.scale),
@@ -99,6 +99,8 @@ impl Ink {
 struct Pen<'a> {
     view: &'a View,
     color: [f64; 3],
+    /// A piece of a line: neither outline nor light, which would show the seams.
+    wire: bool,
 }
 
 impl Pen<'_> {
@@ -139,6 +141,9 @@ impl Pen<'_> {
                 n(width)
             );
         };
+        if self.wire {
+            return line(a, b, 2.0 * r, &hex(self.color), "");
+        }
         line(a, b, 2.0 * r, &hex(tone(self.color, -0.45)), "");
         line(a, b, (2.0 * (r - edge(r))).max(0.3), &hex(self.color), "");
         if r > 2.5 {
@@ -160,11 +165,11 @@ impl Pen<'_> {
         };
         let near = face(0.5 * length * if facing >= 0.0 { 1.0 } else { -1.0 });
         let side = hull(face(0.5 * length).into_iter().chain(face(-0.5 * length)).collect());
-        self.polygon(svg, &side, self.light(axis.cross(self.view.right)).min(0.0) - 0.08, true);
+        self.polygon(svg, &side, -0.16, true);
         // The band of light along the side, as on a bar; a disc seen flat has no side to speak of.
         let r = radius * self.view.scale;
         let seen = (spine[1][0] - spine[0][0]).hypot(spine[1][1] - spine[0][1]);
-        if facing.abs() < 0.5 && seen > 0.5 * r && r > 2.5 {
+        if facing.abs() < 0.5 && seen > 2.0 * r && r > 2.5 {
             let across = self.view.toward - axis * facing;
             let lit = (across.normalize_or_zero() + self.view.up * 0.6).normalize_or_zero() * radius;
             let ends =

@@ -5,7 +5,7 @@ use super::view::View;
 use crate::formats::figure::{Figure, Part};
 use crate::formats::gap::Gap;
 use crate::joint::{Direction, Joint, JointId, Region};
-use crate::math::{Pose, Vector, perpendicular, trig};
+use crate::math::{Pose, Vector, perpendicular};
 use crate::mechanism::Mechanism;
 use crate::shape::{PlacedShape, Shape};
 use crate::state::State;
@@ -176,37 +176,6 @@ fn rail_path(d: &mut String, [a, b]: [Point; 2], size: f64) {
     }
 }
 
-/// Curves and rings that points are held to: thin lines, wherever they are.
-pub(super) fn tracks(svg: &mut String, view: &View, m: &Mechanism, s: &State) {
-    const PIECES: usize = 240;
-    let mut d = String::new();
-    for joint in m.joints() {
-        let solid = s.pose(m, joint.frames[1].solid);
-        let center = joint.frames[1].pose.translation;
-        let mut trace = |place: &dyn Fn(f64) -> Vector| {
-            for i in 0..=PIECES {
-                let [x, y] = view.at(solid.transform_point(place(i as f64 / PIECES as f64)));
-                let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, n(x), n(y));
-            }
-        };
-        for region in &joint.regions {
-            match region {
-                Region::Curve(curve) => trace(&|t| curve.position(t * curve.length())),
-                Region::Ring { normal, range } if range.max.is_finite() => {
-                    let u = perpendicular(*normal) * range.max;
-                    let v = normal.cross(u);
-                    let turn = |t: f64| 2.0 * std::f64::consts::PI * t;
-                    trace(&|t| center + u * trig::cos(turn(t)) + v * trig::sin(turn(t)));
-                }
-                _ => {}
-            }
-        }
-    }
-    if !d.is_empty() {
-        let _ = writeln!(svg, "<path class=\"track\" d=\"{d}\"/>");
-    }
-}
-
 /// A dot where a joint is; a dash shows the axis of one that turns or slides about a visible axis.
 ///
 /// What lies deep behind a surface is faint: a dot that seems to sit on the wrong solid misleads.
@@ -236,17 +205,25 @@ pub(super) fn joints(
         if !(x.is_finite() && y.is_finite()) || joint.lock.is_empty() && joint.regions.is_empty() {
             continue;
         }
-        let faint = hidden(pose.translation) as usize;
         let axis = pose.rotation * Vector::X;
         let [dx, dy] = [axis.dot(view.right), -axis.dot(view.up)].map(|c| 2.6 * r * c);
         let one_axis = joint.lock.has(Direction::R2) && joint.lock.has(Direction::R3) && joint.lock.len() < 6;
+        // A pin seen along its axis reaches through all layers and shows on top.
+        let through = one_axis && axis.dot(view.toward).abs() > 0.9;
+        let faint = (!through && hidden(pose.translation)) as usize;
         if one_axis && dx.hypot(dy) > 1.3 * r {
             let _ = write!(layers[3 * faint], "M{} {}L{} {}", n(x - dx), n(y - dy), n(x + dx), n(y + dy));
         }
-        let _ =
-            write!(layers[1 + closes as usize], "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>", n(x), n(y), n(r));
+        let _ = write!(
+            layers[3 * faint + 1 + closes as usize],
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>",
+            n(x),
+            n(y),
+            n(r)
+        );
     }
-    for (layer, content) in layers.iter().enumerate().rev().filter(|(_, c)| !c.is_empty()) {
+    let drawn = [3, 4, 5, 0, 1, 2].map(|layer| (layer, &layers[layer]));
+    for (layer, content) in drawn.into_iter().filter(|(_, c)| !c.is_empty()) {
         let faint = if layer >= 3 { " opacity=\".28\"" } else { "" };
         let _ = match layer % 3 {
             0 => {

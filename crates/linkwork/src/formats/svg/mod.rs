@@ -94,7 +94,6 @@ pub fn svg(m: &Mechanism, s: &State, options: &Options) -> String {
     }
     marks::planes(&mut out, &view, &figure, page);
     marks::bearings(&mut out, &view, m, s, bearing_size(thick), 0.3 * figure.radius);
-    marks::tracks(&mut out, &view, m, s);
     out.push_str("<g class=\"solids\">\n");
     for i in order::back_to_front(&view, &inks, &bodies) {
         out.push_str(&inks[i].svg);
@@ -179,6 +178,7 @@ fn typical_thickness(view: &View, figure: &Figure) -> f64 {
     let mut radii: Vec<f64> = figure
         .parts
         .iter()
+        .filter(|p| !p.wire)
         .flat_map(|p| &p.shapes)
         .filter_map(|s| match s.shape {
             Shape::Capsule { radius, .. } => Some(radius),
@@ -214,13 +214,13 @@ fn text(out: &mut String, o: &Options, width: f64, height: f64) {
             n(x),
             n(y + 4.0)
         );
-        x -= 7.0 * words.len() as f64 + 14.0;
+        x -= 6.4 * words.len() as f64 + 11.0;
         out.push_str(&mark(x));
         out.push('\n');
         x -= 26.0;
     };
     if !o.gaps.is_empty() {
-        entry("open", &|x| format!("<g class=\"gap\"><path d=\"M{} {}h18\"/></g>", n(x - 10.0), n(y)));
+        entry("open", &|x| format!("<g class=\"gap\"><path d=\"M{} {}h18\"/></g>", n(x - 15.0), n(y)));
     }
     if !o.closures.is_empty() {
         for (words, class) in [("closes a loop", "closure"), ("joint", "dot")] {
@@ -239,8 +239,8 @@ fn text(out: &mut String, o: &Options, width: f64, height: f64) {
 fn style(background: Background) -> String {
     const COMMON: &str = "text{font:13px system-ui,'Segoe UI','Helvetica Neue',Arial,sans-serif}\
         .title{font-size:22px;font-weight:600}.solids{fill:none;stroke-linecap:round;stroke-linejoin:round}\
-        .line,.grid,.bearing,.axis,.track{fill:none;stroke-linecap:round;stroke-linejoin:round}.line{stroke-width:1.3}\
-        .grid{stroke-width:.8}.bearing{stroke-width:1.4}.track{stroke-width:2.2}\
+        .line,.grid,.bearing,.axis{fill:none;stroke-linecap:round;stroke-linejoin:round}.line{stroke-width:1.3}\
+        .grid{stroke-width:.8}.bearing{stroke-width:1.4}\
         .gap{stroke:#e5383b;stroke-width:2.4;stroke-linecap:round;fill:#e5383b}\
         .gap-label{fill:#e5383b;text-anchor:start;paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\
         .gap-label text{font-weight:600;font-size:12px}";
@@ -250,7 +250,7 @@ fn style(background: Background) -> String {
     let ink = |[card, title, soft, line, grid, dot]: [&str; 6]| {
         let halo = if card == "none" { "none" } else { card };
         format!(
-            ".card{{fill:{card}}}.title{{fill:{title}}}.soft{{fill:{soft}}}.line,.bearing,.track{{stroke:{line}}}\
+            ".card{{fill:{card}}}.title{{fill:{title}}}.soft{{fill:{soft}}}.line,.bearing{{stroke:{line}}}\
              .bearing{{fill:{card}}}.grid{{stroke:{grid}}}.axis{{stroke:{dot}}}.dot{{fill:{dot};stroke:#f4f1ea}}\
              .closure{{fill:#f4f1ea;stroke:{dot}}}.gap-label{{stroke:{halo}}}"
         )

@@ -13,7 +13,7 @@ const SOLIDS: usize = 19;
 /// Distance between neighbours of a row, as a share of a body of height 1.75.
 const SPACING: f64 = 1.0;
 /// How far each row floats above the hands that shall carry it.
-const LIFT: f64 = 0.06;
+const LIFT: f64 = 0.12;
 
 /// `n` acrobats in a pyramid: the largest complete rows first, each row one shorter than the one below. Every foot of an
 /// upper row is bound to a hand of the row below, neighbours of the lowest row stand foot to foot, and the first one's
