@@ -5,7 +5,7 @@
 //! but translation and rotation tracks on the nodes (the i-th node is the i-th part of the figure; the root comes last).
 
 use super::figure::{Figure, Part};
-use super::tessellate::{Triangles, tessellate};
+use super::tessellate::{Detail, Triangles, tessellate};
 use crate::math::{Vector, rotation_between};
 use crate::mechanism::Mechanism;
 use crate::shape::{PlacedShape, Shape};
@@ -81,7 +81,9 @@ impl Scene {
     }
 
     fn add(&mut self, part: &Part, plane: f64) {
-        let geometry: Vec<Geometry> = part.shapes.iter().filter_map(|s| self.geometry(s, plane)).collect();
+        let detail = if part.wire { Detail::COARSE } else { Detail::FINE };
+        let geometry: Vec<Geometry> =
+            part.shapes.iter().filter_map(|s| self.geometry(s, plane, detail)).collect();
         let mut node = json!({
             "name": part.name,
             "translation": part.pose.translation.to_array(),
@@ -129,12 +131,12 @@ impl Scene {
     }
 
     /// The accessors of a shape; shapes that are alike share them.
-    fn geometry(&mut self, shape: &PlacedShape, plane: f64) -> Option<Geometry> {
+    fn geometry(&mut self, shape: &PlacedShape, plane: f64, detail: Detail) -> Option<Geometry> {
         let key = key(shape);
         if let Some(known) = self.geometry.get(&key) {
             return *known;
         }
-        let t = tessellate(shape, plane);
+        let t = tessellate(shape, plane, detail);
         let fits = self.bytes.len() + 24 * t.positions.len() + 4 * t.indices.len() < LARGEST;
         let made = (fits && !t.indices.is_empty()).then(|| self.store(&t));
         self.geometry.insert(key, made);

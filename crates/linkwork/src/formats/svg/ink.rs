@@ -2,6 +2,7 @@
 
 use super::view::View;
 use crate::formats::figure::Part;
+use crate::formats::tessellate::{Detail, tessellate};
 use crate::math::{Pose, Vector, trig};
 use crate::shape::{PlacedShape, Shape};
 use std::f64::consts::PI;
@@ -204,7 +205,7 @@ impl Pen<'_> {
     fn faces(&self, svg: &mut String, shape: &PlacedShape, pose: &Pose) {
         let is_box = matches!(shape.shape, Shape::Box(_));
         let local = PlacedShape { shape: shape.shape.clone(), pose: Pose::IDENTITY };
-        let t = crate::formats::tessellate::tessellate(&local, 1.0);
+        let t = tessellate(&local, 1.0, Detail::FINE);
         let mut seen = Vec::new();
         // Boxes come as quads of two triangles on four corners, meshes as single triangles on three.
         let corners = if is_box { 4 } else { 3 };
