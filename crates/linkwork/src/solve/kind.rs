@@ -18,7 +18,8 @@ pub enum SolverKind {
 
 impl SolverKind {
     /// Every kind, `auto` first.
-    pub const ALL: [SolverKind; 4] = [SolverKind::Auto, SolverKind::FullDense, SolverKind::FullIterative, SolverKind::SparseDirect];
+    pub const ALL: [SolverKind; 4] =
+        [SolverKind::Auto, SolverKind::FullDense, SolverKind::FullIterative, SolverKind::SparseDirect];
 
     /// Its name on the command line and in scenes.
     pub fn name(self) -> &'static str {
