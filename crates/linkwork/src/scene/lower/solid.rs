@@ -128,7 +128,12 @@ impl<'x, 't> Lowering<'x, 't> {
             "density" => parts.density = self.read(words, c, |r| r.positive("the density", Quantity::Plain)),
             "inertia" => {
                 let inertia = self.read(words, c, |r| {
-                    let [xx, yy, zz] = r.vector("the moments ixx iyy izz", Quantity::Plain)?.to_array();
+                    let mut moments = [0.0; 3];
+                    for moment in &mut moments {
+                        let (value, span) = r.number_at("the moments ixx iyy izz", Quantity::Plain)?;
+                        *moment = r.not_tiny(value, span, "a moment of inertia")?;
+                    }
+                    let [xx, yy, zz] = moments;
                     let products = match r.left() {
                         0 => [0.0; 3],
                         _ => r.vector("the products ixy ixz iyz", Quantity::Plain)?.to_array(),
@@ -302,7 +307,7 @@ impl Reader<'_, '_, '_> {
     fn mass(&mut self) -> Option<f64> {
         let (mass, span) = self.number_at("the mass", Quantity::Plain)?;
         if mass >= 0.0 {
-            return Some(mass);
+            return self.not_tiny(mass, span, "the mass");
         }
         self.fail(codes::NOT_POSITIVE, span, "a mass cannot be negative")
     }
