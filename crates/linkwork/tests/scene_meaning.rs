@@ -5,6 +5,7 @@ use linkwork::{
     Collide, Direction, DriveAim, JointId, Kernel, Mask, PlacedShape, Pose, Rank, Region, Rotation, SolidId,
     State, Vector,
 };
+use proptest::prelude::*;
 use std::f64::consts::PI;
 
 const APPENDIX_A: &str = include_str!("fixtures/appendix-a.lw");
@@ -311,5 +312,48 @@ fn every_generated_scene_loads() {
     for kind in linkwork::generate::KINDS {
         let text = linkwork::generate::generate(kind.name, &vec![5; kind.sizes.len()], 3.0).unwrap();
         assert_eq!(check_scene(kind.name, &text), [""; 0], "{}", kind.name);
+    }
+}
+
+/// The full example with words and stretches of it replaced, repeated or lost.
+fn damaged() -> impl Strategy<Value = String> {
+    let words: Vec<&'static str> = EVERYTHING.split_inclusive([' ', '\n']).collect();
+    let count = words.len();
+    let change = (0..count, 0..count, 0usize..6, 0usize..4);
+    prop::collection::vec(change, 1..8).prop_map(move |changes| {
+        let mut words = words.clone();
+        for (at, other, length, kind) in changes {
+            let at = at % words.len();
+            let end = (at + length).min(words.len());
+            match kind {
+                0 => drop(words.drain(at..end)),
+                1 => words[at] = words[other % words.len()],
+                2 => words.insert(at, ["; ", "end ", ": ", "-1 ", "0 ", "1e9 ", "\" ", "/* "][other % 8]),
+                _ => drop(words.splice(at..at, words[at..end].to_vec())),
+            }
+            if words.is_empty() {
+                words.push("end");
+            }
+        }
+        words.concat()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damage_is_reported_or_harmless(text in damaged()) {
+        let (scene, report) = load(&text, &mut files);
+        prop_assert_eq!(scene.is_none(), report.has_errors());
+        report.render("t.lw", &text, false);
+        if let Ok(laid_out) = fmt(&text) {
+            prop_assert_eq!(&fmt(&laid_out).unwrap(), &laid_out);
+            let (again, _) = load(&laid_out, &mut files);
+            prop_assert_eq!(again.is_some(), scene.is_some());
+        }
+        if scene.is_some() {
+            check_written(&text);
+        }
     }
 }

@@ -220,6 +220,10 @@ impl<'x, 't> Lowering<'x, 't> {
             (None, Some(density)) if has_volume => Some(density * from_shapes.mass),
             _ => None,
         };
+        if let Some(absurd) = mass.filter(|m| !(1e-30..=1e30).contains(m)) {
+            let message = format!("its shapes and density make an absurd mass of {absurd:e}");
+            self.report(Diagnostic::new(codes::ABSURD_SIZE, self.header(block), message));
+        }
         if physical && mass.is_none() && !self.incomplete(block) {
             self.complain_about_mass(parts, block, seen, has_volume);
         }
