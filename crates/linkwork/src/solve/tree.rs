@@ -100,17 +100,7 @@ impl Tree {
             let (child, parent) = (own.solids[side], own.solids[1 - side]);
             reached[child] = true;
             let held = self.moves[parent];
-            self.links.push(Link {
-                group,
-                first: own.first,
-                count: own.count,
-                child,
-                side,
-                parent,
-                held,
-                k,
-                g,
-            });
+            self.links.push(Link { first: own.first, count: own.count, child, side, parent, held, k, g });
             k += own.count * own.count;
             g += own.count;
         }
