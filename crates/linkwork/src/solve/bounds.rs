@@ -18,6 +18,8 @@ pub struct Bounded {
     pub lambda: Vec<f64>,
     /// Displacement per solid.
     pub dq: Vec<[f64; 6]>,
+    /// Start from the rows that were active last time (same rows assumed) instead of the violated ones.
+    pub warm: bool,
     change: Vec<f64>,
     flips: Vec<u8>,
 }
@@ -46,8 +48,14 @@ impl Bounded {
     ) -> BoundedReport {
         const ROUNDS: usize = 12;
         let n = rows.len();
-        self.active.clear();
-        self.active.extend((0..n).map(|r| rows.is_equality(r) || rows.wanted(r) != 0.0));
+        let known = self.warm && self.active.len() == n;
+        if !known {
+            self.active.clear();
+            self.active.resize(n, false);
+        }
+        for r in 0..n {
+            self.active[r] |= rows.is_equality(r) || rows.wanted(r) != 0.0;
+        }
         self.flips.clear();
         self.flips.resize(n, 0);
         self.lambda.clear();

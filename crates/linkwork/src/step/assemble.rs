@@ -234,7 +234,7 @@ impl<'a> Assembler<'a> {
             rows: Rows::default(),
             masses: Masses::default(),
             bounded: Bounded::default(),
-            solver: config.solver.make(),
+            solver: config.solver.resolve_for(m, graph, island).make(),
             iterations: 0,
             solver_iterations: 0,
             restarts: 0,

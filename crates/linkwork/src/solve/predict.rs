@@ -1,0 +1,80 @@
+//! What each solver would cost on an island, and what `auto` makes of it.
+
+use super::SolverKind;
+use crate::graph::{Graph, Island, elimination_order};
+use crate::mechanism::Mechanism;
+use crate::rows::row_count;
+
+/// Work and memory of one factorisation and solve, predicted from the topology alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Which solver.
+    pub solver: SolverKind,
+    /// Multiplications. For iterative solvers to about 1e-3, with a guess at the number of iterations: poses change it
+    /// by an order of magnitude.
+    pub multiplications: f64,
+    /// Numbers stored.
+    pub entries: f64,
+}
+
+/// What `auto` picks for an island, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The pick.
+    pub picked: SolverKind,
+    /// In words.
+    pub reason: String,
+    /// Everything it was picked from.
+    pub predictions: Vec<Prediction>,
+}
+
+/// A factor with more entries than this does not fit in the memory of ordinary machines (3.2 GB).
+const MOST_ENTRIES: f64 = 4e8;
+
+/// Predicts all solvers on one island and picks: the cheapest exact one whose factor fits in memory, or else the
+/// cheapest iterative one.
+pub fn predict(m: &Mechanism, graph: &Graph, island: &Island) -> Choice {
+    let rows = |closing: bool| -> f64 {
+        let own = island.joints.iter().filter(|j| graph.closes_loop(**j) == closing);
+        own.map(|j| row_count(m.joint(*j)) as f64).sum()
+    };
+    let (a, l) = (rows(false), rows(true));
+    let n = a + l;
+    let elimination = elimination_order(m, island);
+    // Blocks of A: six products an entry, for every pair of joints at a solid.
+    let mut at = vec![(0.0, 0.0); m.solids().len()];
+    for j in &island.joints {
+        let r = row_count(m.joint(*j)) as f64;
+        for f in &m.joint(*j).frames {
+            at[f.solid.index()].0 += r;
+            at[f.solid.index()].1 += r * r;
+        }
+    }
+    let blocks: f64 = island.solids.iter().map(|s| at[s.index()]).map(|(r, rr)| 3.0 * (r * r + rr)).sum();
+    // Counted from the code: a walk over the tree costs about 60 multiplications a row, eliminating it about 130.
+    let (walk, tree) = (60.0 * n, 130.0 * a);
+    let full_iterations = 4.0 * n.sqrt();
+    let loop_iterations = if l > 0.0 { 4.0 + l.sqrt() } else { 0.0 };
+    let prediction = |solver, multiplications, entries| Prediction { solver, multiplications, entries };
+    let predictions = vec![
+        prediction(SolverKind::FullDense, blocks + n * n * n / 6.0 + n * n, 2.0 * n * n),
+        prediction(SolverKind::FullIterative, full_iterations * 34.0 * n, 60.0 * n),
+        prediction(SolverKind::StructuredDense, tree + (l + 3.0) * walk + l * l * l / 6.0, 80.0 * n + l * l),
+        prediction(SolverKind::StructuredIterative, tree + (loop_iterations + 3.0) * walk, 80.0 * n),
+        prediction(
+            SolverKind::SparseDirect,
+            blocks + elimination.flops + 2.0 * elimination.fill,
+            40.0 * n + 2.0 * elimination.fill,
+        ),
+    ];
+    let cheapest = |exact: bool| {
+        let fits = |p: &&Prediction| p.solver.is_exact() == exact && p.entries <= MOST_ENTRIES;
+        predictions.iter().filter(fits).min_by(|x, y| x.multiplications.total_cmp(&y.multiplications))
+    };
+    let (picked, reason) = match (cheapest(true), cheapest(false)) {
+        (Some(p), _) => (p.solver, format!("exact, {:.1e} multiplications", p.multiplications)),
+        (None, Some(p)) => (p.solver, format!("no exact factor of {n} rows fits in memory")),
+        (None, None) => (SolverKind::FullIterative, "nothing fits in memory; it needs least".to_owned()),
+    };
+    Choice { picked, reason, predictions }
+}
