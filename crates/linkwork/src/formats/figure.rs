@@ -1,5 +1,6 @@
 //! What a mechanism looks like, whatever the format: shapes and colours per solid, and how big the whole is.
 
+use crate::joint::{Curve, Region};
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
 use crate::shape::{PlacedShape, Shape};
@@ -21,15 +22,17 @@ pub(crate) struct Figure {
     pub up: Vector,
 }
 
-/// One solid.
+/// One solid, or a wire that it carries.
 pub(crate) struct Part {
-    pub solid: SolidId,
+    pub name: String,
     /// Its shapes, or a stick figure.
     pub shapes: Vec<PlacedShape>,
     /// Red, green, blue in 0..1, as on a screen (sRGB).
     pub color: [f64; 3],
     /// Where its origin is.
     pub pose: Pose,
+    /// Drawn without outlines: pieces of one line.
+    pub wire: bool,
 }
 
 /// Used in turn for solids that name no colour: muted, and distinct from the red of gaps.
@@ -61,6 +64,14 @@ impl Figure {
                 bounds.add(pose.translation, 0.0);
             }
         }
+        for joint in m.joints() {
+            for region in &joint.regions {
+                if let Region::Curve(curve) = region {
+                    let pose = poses[joint.frames[1].solid.index()];
+                    curve.points().iter().for_each(|p| bounds.add(pose.transform_point(*p), 0.0));
+                }
+            }
+        }
         for frame in m.joints().iter().flat_map(|j| &j.frames) {
             bounds.add(poses[frame.solid.index()].transform_point(frame.pose.translation), 0.0);
         }
@@ -75,8 +86,18 @@ impl Figure {
                 solid.shapes.iter().filter(|s| is_drawable(s)).cloned().collect()
             };
             if !shapes.is_empty() {
-                let solid = SolidId(i as u32);
-                parts.push(Part { solid, shapes, color: color(m, solid), pose: poses[i] });
+                let (name, color) = (solid.name.clone(), color(m, SolidId(i as u32)));
+                parts.push(Part { name, shapes, color, pose: poses[i], wire: false });
+            }
+        }
+        for joint in m.joints() {
+            let solid = joint.frames[1].solid;
+            for region in &joint.regions {
+                if let Region::Curve(curve) = region {
+                    let name = format!("{} wire", m.solid(solid).name);
+                    let (shapes, pose) = (wire(curve, radius * 0.006), poses[solid.index()]);
+                    parts.push(Part { name, shapes, color: GREY, pose, wire: true });
+                }
             }
         }
         let g = m.gravity;
@@ -115,6 +136,13 @@ fn stick_figure(solid: &Solid, anchors: &[Vector], radius: f64) -> Vec<PlacedSha
         .filter(|a| (**a - center).length() > radius)
         .map(|a| PlacedShape::capsule_between(radius, center, *a));
     std::iter::once(ball).chain(rods).filter(is_drawable).collect()
+}
+
+/// A curve that points are held to, as a bent wire.
+fn wire(curve: &Curve, radius: f64) -> Vec<PlacedShape> {
+    const PIECES: usize = 240;
+    let at = |i: usize| curve.position(curve.length() * i as f64 / PIECES as f64);
+    (0..PIECES).map(|i| PlacedShape::capsule_between(radius, at(i), at(i + 1))).filter(is_drawable).collect()
 }
 
 /// A pose that can be written down: what is not finite becomes zero or the identity.

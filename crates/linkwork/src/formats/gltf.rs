@@ -5,7 +5,7 @@
 //! but translation and rotation tracks on the nodes (the i-th node is the i-th part of the figure; the root comes last).
 
 use super::figure::{Figure, Part};
-use super::tessellate::{Triangles, tessellate};
+use super::tessellate::{Detail, Triangles, tessellate};
 use crate::math::{Vector, rotation_between};
 use crate::mechanism::Mechanism;
 use crate::shape::{PlacedShape, Shape};
@@ -67,7 +67,7 @@ impl Scene {
         // Half the side of the square that stands for a plane: clearly wider than what stands on it.
         let plane = 3.0 * figure.radius;
         for part in &figure.parts {
-            scene.add(m, part, plane);
+            scene.add(part, plane);
         }
         let mut root = json!({ "name": "linkwork" });
         if figure.up != Vector::Y {
@@ -80,10 +80,12 @@ impl Scene {
         scene
     }
 
-    fn add(&mut self, m: &Mechanism, part: &Part, plane: f64) {
-        let geometry: Vec<Geometry> = part.shapes.iter().filter_map(|s| self.geometry(s, plane)).collect();
+    fn add(&mut self, part: &Part, plane: f64) {
+        let detail = if part.wire { Detail::COARSE } else { Detail::FINE };
+        let geometry: Vec<Geometry> =
+            part.shapes.iter().filter_map(|s| self.geometry(s, plane, detail)).collect();
         let mut node = json!({
-            "name": m.solid(part.solid).name,
+            "name": part.name,
             "translation": part.pose.translation.to_array(),
             "rotation": part.pose.rotation.to_array(),
         });
@@ -129,12 +131,12 @@ impl Scene {
     }
 
     /// The accessors of a shape; shapes that are alike share them.
-    fn geometry(&mut self, shape: &PlacedShape, plane: f64) -> Option<Geometry> {
+    fn geometry(&mut self, shape: &PlacedShape, plane: f64, detail: Detail) -> Option<Geometry> {
         let key = key(shape);
         if let Some(known) = self.geometry.get(&key) {
             return *known;
         }
-        let t = tessellate(shape, plane);
+        let t = tessellate(shape, plane, detail);
         let fits = self.bytes.len() + 24 * t.positions.len() + 4 * t.indices.len() < LARGEST;
         let made = (fits && !t.indices.is_empty()).then(|| self.store(&t));
         self.geometry.insert(key, made);

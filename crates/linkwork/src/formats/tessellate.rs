@@ -12,17 +12,28 @@ pub(crate) struct Triangles {
     pub indices: Vec<u32>,
 }
 
-/// Facets around a surface of revolution.
-const AROUND: usize = 32;
-/// Facets from pole to equator of a ball.
-const TO_EQUATOR: usize = 8;
+/// How many facets a round surface gets.
+#[derive(Clone, Copy)]
+pub(crate) struct Detail {
+    /// Around a surface of revolution.
+    around: usize,
+    /// From pole to equator of a ball.
+    to_equator: usize,
+}
+
+impl Detail {
+    /// Looks round.
+    pub const FINE: Detail = Detail { around: 28, to_equator: 7 };
+    /// For the many short pieces of a wire.
+    pub const COARSE: Detail = Detail { around: 8, to_equator: 2 };
+}
 
 /// The shape's surface. `plane` is the half side of the square that stands for an endless plane.
-pub(crate) fn tessellate(placed: &PlacedShape, plane: f64) -> Triangles {
+pub(crate) fn tessellate(placed: &PlacedShape, plane: f64, detail: Detail) -> Triangles {
     let mut t = match &placed.shape {
-        Shape::Sphere(r) => capsule(*r, 0.0),
-        Shape::Capsule { radius, length } => capsule(*radius, *length),
-        Shape::Cylinder { radius, length } => cylinder(*radius, *length),
+        Shape::Sphere(r) => capsule(*r, 0.0, detail),
+        Shape::Capsule { radius, length } => capsule(*radius, *length, detail),
+        Shape::Cylinder { radius, length } => cylinder(*radius, *length, detail),
         Shape::Box(size) => cuboid(*size * 0.5),
         Shape::Plane => {
             let mut t = Triangles::default();
@@ -54,22 +65,22 @@ struct ProfilePoint {
 }
 
 /// The surface of revolution about `x`. The profile runs towards `+x`; two points at one place make a sharp edge.
-fn lathe(profile: &[ProfilePoint]) -> Triangles {
+fn lathe(profile: &[ProfilePoint], around: usize) -> Triangles {
     let mut t = Triangles::default();
     for p in profile {
-        for k in 0..=AROUND {
-            let a = 2.0 * PI * (k % AROUND) as f64 / AROUND as f64;
+        for k in 0..=around {
+            let a = 2.0 * PI * (k % around) as f64 / around as f64;
             let (c, s) = (trig::cos(a), trig::sin(a));
             t.positions.push(Vector::new(p.x, p.r * c, p.r * s));
             t.normals.push(Vector::new(p.normal.0, p.normal.1 * c, p.normal.1 * s));
         }
     }
-    let ring = AROUND as u32 + 1;
+    let ring = around as u32 + 1;
     for (i, pair) in profile.windows(2).enumerate() {
         if pair[0].x == pair[1].x && pair[0].r == pair[1].r {
             continue;
         }
-        for k in 0..AROUND as u32 {
+        for k in 0..around as u32 {
             let (a, b) = (i as u32 * ring + k, (i as u32 + 1) * ring + k);
             // At a pole one side of the quad has no length, and neither has its triangle an area.
             if pair[0].r > 0.0 {
@@ -83,8 +94,8 @@ fn lathe(profile: &[ProfilePoint]) -> Triangles {
     t
 }
 
-fn capsule(radius: f64, length: f64) -> Triangles {
-    let steps = 2 * TO_EQUATOR;
+fn capsule(radius: f64, length: f64, detail: Detail) -> Triangles {
+    let steps = 2 * detail.to_equator;
     let mut profile = Vec::with_capacity(steps + 2);
     for i in 0..=steps {
         let a = PI * i as f64 / steps as f64;
@@ -92,26 +103,27 @@ fn capsule(radius: f64, length: f64) -> Triangles {
         let mut point = |shift: f64| {
             profile.push(ProfilePoint { x: radius * x + shift, r: radius * r, normal: (x, r) });
         };
-        if i <= TO_EQUATOR {
+        if i <= detail.to_equator {
             point(-0.5 * length);
         }
-        if i >= TO_EQUATOR {
+        if i >= detail.to_equator {
             point(0.5 * length);
         }
     }
-    lathe(&profile)
+    lathe(&profile, detail.around)
 }
 
-fn cylinder(radius: f64, length: f64) -> Triangles {
+fn cylinder(radius: f64, length: f64, detail: Detail) -> Triangles {
     let point = |x: f64, r: f64, normal| ProfilePoint { x: x * length, r: r * radius, normal };
-    lathe(&[
+    let profile = [
         point(-0.5, 0.0, (-1.0, 0.0)),
         point(-0.5, 1.0, (-1.0, 0.0)),
         point(-0.5, 1.0, (0.0, 1.0)),
         point(0.5, 1.0, (0.0, 1.0)),
         point(0.5, 1.0, (1.0, 0.0)),
         point(0.5, 0.0, (1.0, 0.0)),
-    ])
+    ];
+    lathe(&profile, detail.around)
 }
 
 fn cuboid(half: Vector) -> Triangles {
@@ -168,7 +180,7 @@ mod tests {
             (PlacedShape::mesh(Arc::new(tetra)), 1.0 / 6.0),
         ];
         for (shape, volume) in shapes {
-            let t = tessellate(&shape, 1.0);
+            let t = tessellate(&shape, 1.0, Detail::FINE);
             let mut sum = 0.0;
             for f in t.indices.chunks(3) {
                 let [a, b, c] = [0, 1, 2].map(|k| t.positions[f[k] as usize]);

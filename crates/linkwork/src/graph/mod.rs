@@ -6,7 +6,7 @@
 
 mod order;
 
-pub use order::elimination_order;
+pub use order::{CliqueGraph, Elimination, elimination_order};
 
 use crate::joint::{JointId, Rank};
 use crate::mechanism::Mechanism;

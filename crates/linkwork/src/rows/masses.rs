@@ -50,6 +50,16 @@ impl Masses {
         }
     }
 
+    /// Number of solids, the world included.
+    pub fn len(&self) -> usize {
+        self.inverse_mass.len()
+    }
+
+    /// No solids: never filled.
+    pub fn is_empty(&self) -> bool {
+        self.inverse_mass.is_empty()
+    }
+
     /// May anything move this solid?
     pub fn moves(&self, solid: usize) -> bool {
         self.inverse_mass[solid] > 0.0

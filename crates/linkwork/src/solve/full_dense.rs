@@ -2,8 +2,7 @@
 //! The reference that every other solver is compared to.
 
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, Work, largest};
-use crate::graph::Graph;
-use crate::rows::{Rows, dot6};
+use crate::rows::{Masses, Rows, dot6};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::{Mat, MatMut, Par};
@@ -86,7 +85,7 @@ impl FullDense {
 }
 
 impl LinearSolver for FullDense {
-    fn analyse(&mut self, _: &Graph, _: &Rows) {}
+    fn analyse(&mut self, _: &Rows, _: &Masses) {}
 
     fn factor(&mut self, p: &Problem) {
         self.w.fill(p);

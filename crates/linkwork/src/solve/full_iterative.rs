@@ -6,8 +6,7 @@
 
 use super::krylov::{Ended, Rectangular, Scratch, Symmetric, conjugate_gradients, lsmr};
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
-use crate::graph::Graph;
-use crate::rows::{Rows, dot6};
+use crate::rows::{Masses, Rows, dot6};
 
 /// See the module.
 #[derive(Clone, Default)]
@@ -116,7 +115,7 @@ impl Rectangular for Operator {
 }
 
 impl LinearSolver for FullIterative {
-    fn analyse(&mut self, _: &Graph, _: &Rows) {}
+    fn analyse(&mut self, _: &Rows, _: &Masses) {}
 
     fn factor(&mut self, p: &Problem) {
         self.op.w.fill(p);

@@ -1,6 +1,6 @@
-//! Choosing a solver by name or by size.
+//! Choosing a solver by name or by predicted cost.
 
-use super::{FullDense, FullIterative, LinearSolver};
+use super::{FullDense, FullIterative, LinearSolver, SparseDirect};
 
 /// The solvers by their command-line names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,11 +12,14 @@ pub enum SolverKind {
     FullDense,
     /// See [`FullIterative`].
     FullIterative,
+    /// See [`SparseDirect`].
+    SparseDirect,
 }
 
 impl SolverKind {
     /// Every kind, `auto` first.
-    pub const ALL: [SolverKind; 3] = [SolverKind::Auto, SolverKind::FullDense, SolverKind::FullIterative];
+    pub const ALL: [SolverKind; 4] =
+        [SolverKind::Auto, SolverKind::FullDense, SolverKind::FullIterative, SolverKind::SparseDirect];
 
     /// Its name on the command line and in scenes.
     pub fn name(self) -> &'static str {
@@ -24,6 +27,7 @@ impl SolverKind {
             SolverKind::Auto => "auto",
             SolverKind::FullDense => "full-dense",
             SolverKind::FullIterative => "full-iterative",
+            SolverKind::SparseDirect => "sparse-direct",
         }
     }
 
@@ -32,32 +36,17 @@ impl SolverKind {
         Self::ALL.into_iter().find(|k| k.name() == name)
     }
 
-    /// What `auto` means for a system of this many rows: dense while the cube of its size is cheap.
-    pub fn resolve(self, rows: usize) -> Self {
-        const DENSE_PAYS: usize = 1000;
-        match self {
-            SolverKind::Auto if rows <= DENSE_PAYS => SolverKind::FullDense,
-            SolverKind::Auto => SolverKind::FullIterative,
-            kind => kind,
-        }
+    /// What `auto` means: the sparse factorisation wins at every size that was measured (docs/solvers.md).
+    pub fn resolve(self) -> Self {
+        if self == SolverKind::Auto { SolverKind::SparseDirect } else { self }
     }
 
-    /// A solver of this kind for a system of this many rows.
-    pub fn make(self, rows: usize) -> Box<dyn LinearSolver> {
-        match self.resolve(rows) {
+    /// A solver of this kind.
+    pub fn make(self) -> Box<dyn LinearSolver> {
+        match self.resolve() {
+            SolverKind::FullDense => Box::new(FullDense::new()),
             SolverKind::FullIterative => Box::new(FullIterative::new()),
-            _ => Box::new(FullDense::new()),
-        }
-    }
-
-    /// Scalar multiplications of one solve, predicted: `n^3 / 6` for the dense factorisation, and about forty per row
-    /// and iteration with as many iterations as the square root of the size for the iterative one (chains and meshes
-    /// of unit bars to 1e-3; poses change it a lot).
-    pub fn predicted_cost(self, rows: usize) -> f64 {
-        let n = rows as f64;
-        match self.resolve(rows) {
-            SolverKind::FullDense | SolverKind::Auto => n * n * n / 6.0,
-            SolverKind::FullIterative => 40.0 * n * 4.0 * n.sqrt(),
+            SolverKind::SparseDirect | SolverKind::Auto => Box::new(SparseDirect::new()),
         }
     }
 }

@@ -9,7 +9,10 @@ mod full_dense;
 mod full_iterative;
 mod kind;
 mod krylov;
+mod parallel;
 mod ranks;
+mod sparse;
+mod sparse_direct;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +21,8 @@ pub use full_dense::FullDense;
 pub use full_iterative::FullIterative;
 pub use kind::SolverKind;
 pub use ranks::{Ranked, RankedReport};
+pub use sparse_direct::SparseDirect;
 
-use crate::graph::Graph;
 use crate::rows::{Masses, Rows, dot6};
 
 /// How much a solve may cost.
@@ -92,8 +95,9 @@ impl Problem<'_> {
 
 /// Solves the constraint system. Object-safe; symbolic work in `analyse`, numbers in `factor`, right sides in `solve`.
 pub trait LinearSolver {
-    /// The topology or the pattern of rows changed.
-    fn analyse(&mut self, graph: &Graph, rows: &Rows);
+    /// Symbolic work for a pattern of rows. `factor` calls it when the pattern is not the one it knows, so calling it
+    /// is only a matter of when the time is spent.
+    fn analyse(&mut self, rows: &Rows, masses: &Masses);
     /// Poses or active rows changed.
     fn factor(&mut self, problem: &Problem);
     /// One right side. `lambda` comes in as a guess and goes out as the answer.
@@ -115,6 +119,8 @@ pub(crate) struct Scaled {
     /// Number of solids.
     width: usize,
     mean_diagonal: f64,
+    /// Per solid: factor of the inverse mass.
+    roots: Vec<(f64, [f64; 6])>,
 }
 
 impl Scaled {
@@ -122,11 +128,12 @@ impl Scaled {
         self.w.clear();
         self.solids.clear();
         self.active.clear();
-        self.width = 0;
+        self.width = p.masses.len();
+        self.roots.clear();
+        self.roots.extend((0..self.width).map(|s| factor_inverse_mass(p.masses, s)));
         let (mut trace, mut n) = (0.0, 0);
         for g in &p.rows.groups {
-            let factors = g.solids.map(|s| factor_inverse_mass(p.masses, s));
-            self.width = self.width.max(g.solids[0] + 1).max(g.solids[1] + 1);
+            let factors = g.solids.map(|s| self.roots[s]);
             for r in g.range() {
                 let active = p.is_active(r);
                 let mut w = [[0.0; 6]; 2];

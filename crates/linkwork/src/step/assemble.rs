@@ -156,7 +156,7 @@ pub fn assemble(m: &Mechanism, state: &mut State, config: &AssembleConfig) -> As
         solver_iterations: 0,
         restarts: 0,
         worst: Vec::new(),
-        solver: config.solver.resolve(0).name(),
+        solver: config.solver.resolve().name(),
     };
     let mut largest = 0;
     for (k, island) in graph.islands.iter().enumerate() {
@@ -225,7 +225,6 @@ impl<'a> Assembler<'a> {
         config: &'a AssembleConfig<'a>,
         index: usize,
     ) -> Self {
-        let count = island.joints.iter().map(|j| crate::rows::row_count(m.joint(*j))).sum();
         Self {
             m,
             graph,
@@ -235,7 +234,7 @@ impl<'a> Assembler<'a> {
             rows: Rows::default(),
             masses: Masses::default(),
             bounded: Bounded::default(),
-            solver: config.solver.make(count),
+            solver: config.solver.make(),
             iterations: 0,
             solver_iterations: 0,
             restarts: 0,

@@ -2,6 +2,7 @@
 
 use super::view::View;
 use crate::formats::figure::Part;
+use crate::formats::tessellate::{Detail, tessellate};
 use crate::math::{Pose, Vector, trig};
 use crate::shape::{PlacedShape, Shape};
 use std::f64::consts::PI;
@@ -80,7 +81,7 @@ impl Ink {
         };
         let spine = [pose.transform_point(-ends), pose.transform_point(ends)].map(|p| view.at(p));
         let mut svg = String::new();
-        let pen = Pen { view, color: part.color };
+        let pen = Pen { view, color: part.color, wire: part.wire };
         match &shape.shape {
             Shape::Sphere(r) => pen.ball(&mut svg, spine[0], r * view.scale),
             Shape::Capsule { radius, .. } => pen.bar(&mut svg, spine, radius * view.scale),
@@ -99,6 +100,8 @@ impl Ink {
 struct Pen<'a> {
     view: &'a View,
     color: [f64; 3],
+    /// A piece of a line: neither outline nor light, which would show the seams.
+    wire: bool,
 }
 
 impl Pen<'_> {
@@ -139,6 +142,9 @@ impl Pen<'_> {
                 n(width)
             );
         };
+        if self.wire {
+            return line(a, b, 2.0 * r, &hex(self.color), "");
+        }
         line(a, b, 2.0 * r, &hex(tone(self.color, -0.45)), "");
         line(a, b, (2.0 * (r - edge(r))).max(0.3), &hex(self.color), "");
         if r > 2.5 {
@@ -148,7 +154,7 @@ impl Pen<'_> {
                 (nx, ny) = (-nx, -ny);
             }
             let shift = |p: Point| [p[0] + 0.36 * r * nx, p[1] + 0.36 * r * ny];
-            line(shift(a), shift(b), 0.42 * r, "#fff", " opacity=\".28\"");
+            line(shift(a), shift(b), 0.4 * r, "#fff", " opacity=\".22\"");
         }
     }
 
@@ -160,11 +166,11 @@ impl Pen<'_> {
         };
         let near = face(0.5 * length * if facing >= 0.0 { 1.0 } else { -1.0 });
         let side = hull(face(0.5 * length).into_iter().chain(face(-0.5 * length)).collect());
-        self.polygon(svg, &side, self.light(axis.cross(self.view.right)).min(0.0) - 0.08, true);
+        self.polygon(svg, &side, -0.16, true);
         // The band of light along the side, as on a bar; a disc seen flat has no side to speak of.
         let r = radius * self.view.scale;
         let seen = (spine[1][0] - spine[0][0]).hypot(spine[1][1] - spine[0][1]);
-        if facing.abs() < 0.5 && seen > 0.5 * r && r > 2.5 {
+        if facing.abs() < 0.5 && seen > 2.0 * r && r > 2.5 {
             let across = self.view.toward - axis * facing;
             let lit = (across.normalize_or_zero() + self.view.up * 0.6).normalize_or_zero() * radius;
             let ends =
@@ -199,7 +205,7 @@ impl Pen<'_> {
     fn faces(&self, svg: &mut String, shape: &PlacedShape, pose: &Pose) {
         let is_box = matches!(shape.shape, Shape::Box(_));
         let local = PlacedShape { shape: shape.shape.clone(), pose: Pose::IDENTITY };
-        let t = crate::formats::tessellate::tessellate(&local, 1.0);
+        let t = tessellate(&local, 1.0, Detail::FINE);
         let mut seen = Vec::new();
         // Boxes come as quads of two triangles on four corners, meshes as single triangles on three.
         let corners = if is_box { 4 } else { 3 };

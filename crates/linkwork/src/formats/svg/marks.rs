@@ -2,12 +2,12 @@
 
 use super::ink::{Point, n};
 use super::view::View;
-use crate::formats::figure::Figure;
+use crate::formats::figure::{Figure, Part};
 use crate::formats::gap::Gap;
 use crate::joint::{Direction, Joint, JointId, Region};
-use crate::math::{Pose, Vector, perpendicular, trig};
+use crate::math::{Pose, Vector, perpendicular};
 use crate::mechanism::Mechanism;
-use crate::shape::Shape;
+use crate::shape::{PlacedShape, Shape};
 use crate::state::State;
 use std::fmt::Write;
 
@@ -18,10 +18,8 @@ const LABELLED_GAPS: usize = 24;
 pub(super) fn planes(svg: &mut String, view: &View, figure: &Figure, page: [f64; 4]) {
     for part in &figure.parts {
         for plane in part.shapes.iter().filter(|s| matches!(s.shape, Shape::Plane)) {
-            let pose = part.pose * plane.pose;
-            let normal = pose.rotation * Vector::X;
-            let foot = figure.center - normal * normal.dot(figure.center - pose.translation);
-            if normal.dot(view.toward).abs() < 0.05 {
+            let (foot, normal) = foot_on_plane(figure, part, plane);
+            if side_of_plane(view, figure, part, plane).is_some() {
                 let (center, along) = (view.at(foot), perpendicular_on_page(view, normal));
                 let reach = (page[2] - page[0]) + (page[3] - page[1]);
                 hatched_line(svg, center, along, reach, view.at(foot - normal), page);
@@ -30,6 +28,24 @@ pub(super) fn planes(svg: &mut String, view: &View, figure: &Figure, page: [f64;
             }
         }
     }
+}
+
+/// The place of a plane nearest to the figure, and its normal.
+fn foot_on_plane(figure: &Figure, part: &Part, plane: &PlacedShape) -> (Vector, Vector) {
+    let pose = part.pose * plane.pose;
+    let normal = pose.rotation * Vector::X;
+    (figure.center - normal * normal.dot(figure.center - pose.translation), normal)
+}
+
+/// The same place, when the shape is a plane that is seen from the side.
+pub(super) fn side_of_plane(
+    view: &View,
+    figure: &Figure,
+    part: &Part,
+    shape: &PlacedShape,
+) -> Option<Vector> {
+    let (foot, normal) = foot_on_plane(figure, part, shape);
+    (matches!(shape.shape, Shape::Plane) && normal.dot(view.toward).abs() < 0.05).then_some(foot)
 }
 
 /// Direction of a plane's line when it is seen from the side.
@@ -60,7 +76,7 @@ fn hatched_line(svg: &mut String, c: Point, along: Point, reach: f64, below: Poi
 
 /// Squares of a round size under the mechanism.
 fn grid(svg: &mut String, view: &View, center: Vector, normal: Vector, radius: f64) {
-    let (u, reach) = (perpendicular(normal), 1.35 * radius);
+    let (u, reach) = (perpendicular(normal), 1.15 * radius);
     let v = normal.cross(u);
     let step = round_length(radius / 3.0);
     let lines = (reach / step) as i64;
@@ -81,20 +97,14 @@ fn grid(svg: &mut String, view: &View, center: Vector, normal: Vector, radius: f
 /// Joints to what is fixed and unseen: a bearing on hatched ground, or a rail for what slides.
 pub(super) fn bearings(svg: &mut String, view: &View, m: &Mechanism, s: &State, size: f64, reach: f64) {
     let mut d = String::new();
-    let unseen = |j: &Joint, k: usize| {
-        let solid = m.solid(j.frames[k].solid);
-        solid.is_fixed() && solid.shapes.is_empty()
-    };
-    for joint in m.joints().iter().filter(|j| !m.is_inert(j)) {
-        let Some(k) = [0, 1].into_iter().find(|k| unseen(joint, *k)) else { continue };
-        let pose = s.pose(m, joint.frames[k].solid) * joint.frames[k].pose;
+    for (joint, k, pose) in grounded(m, s) {
         let [x, y] = view.at(pose.translation);
         if !(x.is_finite() && y.is_finite()) {
             continue;
         }
         if let Some(ends) = rail(joint, k, pose, s.pose(m, joint.frames[1].solid), reach) {
             rail_path(&mut d, ends.map(|e| view.at(e)), size);
-        } else if joint.lock.has(Direction::T1) || !joint.regions.is_empty() || joint.distance.is_some() {
+        } else if joint.lock.has(Direction::T1) {
             let (w, h) = (0.8 * size, 1.15 * size);
             let _ = write!(d, "M{} {}L{} {}H{}Z", n(x), n(y), n(x + w), n(y + h), n(x - w));
             let _ = write!(d, "M{} {}H{}", n(x - 1.6 * w), n(y + h), n(x + 1.6 * w));
@@ -107,6 +117,18 @@ pub(super) fn bearings(svg: &mut String, view: &View, m: &Mechanism, s: &State, 
     if !d.is_empty() {
         let _ = writeln!(svg, "<path class=\"bearing\" d=\"{d}\"/>");
     }
+}
+
+/// Joints with a side on something fixed that is not drawn: which side, and its frame in the world.
+pub(super) fn grounded<'m>(m: &'m Mechanism, s: &'m State) -> impl Iterator<Item = (&'m Joint, usize, Pose)> {
+    let unseen = |j: &Joint, k: usize| {
+        let solid = m.solid(j.frames[k].solid);
+        solid.is_fixed() && solid.shapes.is_empty()
+    };
+    m.joints().iter().filter(|j| !m.is_inert(j) && !j.lock.is_empty()).filter_map(move |j| {
+        let k = [0, 1].into_iter().find(|k| unseen(j, *k))?;
+        Some((j, k, s.pose(m, j.frames[k].solid) * j.frames[k].pose))
+    })
 }
 
 /// The line along which a joint lets its point slide on the fixed side.
@@ -154,40 +176,19 @@ fn rail_path(d: &mut String, [a, b]: [Point; 2], size: f64) {
     }
 }
 
-/// Curves and rings that points are held to: thin lines, wherever they are.
-pub(super) fn tracks(svg: &mut String, view: &View, m: &Mechanism, s: &State) {
-    const PIECES: usize = 240;
-    let mut d = String::new();
-    for joint in m.joints() {
-        let solid = s.pose(m, joint.frames[1].solid);
-        let center = joint.frames[1].pose.translation;
-        let mut trace = |place: &dyn Fn(f64) -> Vector| {
-            for i in 0..=PIECES {
-                let [x, y] = view.at(solid.transform_point(place(i as f64 / PIECES as f64)));
-                let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, n(x), n(y));
-            }
-        };
-        for region in &joint.regions {
-            match region {
-                Region::Curve(curve) => trace(&|t| curve.position(t * curve.length())),
-                Region::Ring { normal, range } if range.max.is_finite() => {
-                    let u = perpendicular(*normal) * range.max;
-                    let v = normal.cross(u);
-                    let turn = |t: f64| 2.0 * std::f64::consts::PI * t;
-                    trace(&|t| center + u * trig::cos(turn(t)) + v * trig::sin(turn(t)));
-                }
-                _ => {}
-            }
-        }
-    }
-    if !d.is_empty() {
-        let _ = writeln!(svg, "<path class=\"track\" d=\"{d}\"/>");
-    }
-}
-
 /// A dot where a joint is; a dash shows the axis of one that turns or slides about a visible axis.
-pub(super) fn joints(svg: &mut String, view: &View, m: &Mechanism, s: &State, closures: &[JointId], r: f64) {
-    let mut layers = [String::new(), String::new(), String::new()];
+///
+/// What lies deep behind a surface is faint: a dot that seems to sit on the wrong solid misleads.
+pub(super) fn joints(
+    svg: &mut String,
+    view: &View,
+    m: &Mechanism,
+    s: &State,
+    closures: &[JointId],
+    r: f64,
+    hidden: &dyn Fn(Vector) -> bool,
+) {
+    let mut layers = [const { String::new() }; 6];
     let mut closes = vec![false; m.joints().len()];
     for id in closures {
         if let Some(flag) = closes.get_mut(id.index()) {
@@ -207,31 +208,44 @@ pub(super) fn joints(svg: &mut String, view: &View, m: &Mechanism, s: &State, cl
         let axis = pose.rotation * Vector::X;
         let [dx, dy] = [axis.dot(view.right), -axis.dot(view.up)].map(|c| 2.6 * r * c);
         let one_axis = joint.lock.has(Direction::R2) && joint.lock.has(Direction::R3) && joint.lock.len() < 6;
+        // A pin seen along its axis reaches through all layers and shows on top.
+        let through = one_axis && axis.dot(view.toward).abs() > 0.9;
+        let faint = (!through && hidden(pose.translation)) as usize;
         if one_axis && dx.hypot(dy) > 1.3 * r {
-            let _ = write!(layers[0], "M{} {}L{} {}", n(x - dx), n(y - dy), n(x + dx), n(y + dy));
+            let _ = write!(layers[3 * faint], "M{} {}L{} {}", n(x - dx), n(y - dy), n(x + dx), n(y + dy));
         }
-        let _ =
-            write!(layers[1 + closes as usize], "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>", n(x), n(y), n(r));
+        let _ = write!(
+            layers[3 * faint + 1 + closes as usize],
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>",
+            n(x),
+            n(y),
+            n(r)
+        );
     }
-    let [axes, dots, rings] = layers;
-    if !axes.is_empty() {
-        let _ = writeln!(svg, "<path class=\"axis\" stroke-width=\"{}\" d=\"{axes}\"/>", n(0.7 * r));
-    }
-    for (class, dots) in [("dot", dots), ("closure", rings)] {
-        if !dots.is_empty() {
-            let _ =
-                writeln!(svg, "<g class=\"{class}\" stroke-width=\"{}\">{dots}</g>", n((0.3 * r).max(0.5)));
-        }
+    let drawn = [3, 4, 5, 0, 1, 2].map(|layer| (layer, &layers[layer]));
+    for (layer, content) in drawn.into_iter().filter(|(_, c)| !c.is_empty()) {
+        let faint = if layer >= 3 { " opacity=\".28\"" } else { "" };
+        let _ = match layer % 3 {
+            0 => {
+                writeln!(svg, "<path class=\"axis\"{faint} stroke-width=\"{}\" d=\"{content}\"/>", n(0.7 * r))
+            }
+            kind => {
+                let class = if kind == 1 { "dot" } else { "closure" };
+                let line = n((0.3 * r).max(0.5));
+                writeln!(svg, "<g class=\"{class}\"{faint} stroke-width=\"{line}\">{content}</g>")
+            }
+        };
     }
 }
 
 /// Red lines from where a point should be to where it is, with their lengths.
-pub(super) fn gaps(svg: &mut String, view: &View, gaps: &[Gap]) {
+pub(super) fn gaps(svg: &mut String, view: &View, gaps: &[Gap], dot: f64) {
     let mut longest: Vec<usize> = (0..gaps.len()).collect();
     longest.sort_by(|a, b| gaps[*b].length().total_cmp(&gaps[*a].length()));
     let mut labels = String::new();
     let mut lines = String::new();
-    for (place, i) in longest.into_iter().enumerate() {
+    let mut taken: Vec<Point> = Vec::new();
+    for i in longest {
         let (a, b) = (view.at(gaps[i].from), view.at(gaps[i].to));
         if !a.iter().chain(&b).all(|x| x.is_finite()) {
             continue;
@@ -239,21 +253,20 @@ pub(super) fn gaps(svg: &mut String, view: &View, gaps: &[Gap]) {
         let ([x1, y1], [x2, y2]) = (a.map(n), b.map(n));
         let _ = write!(lines, "<path d=\"M{x1} {y1}L{x2} {y2}\"/>");
         for [x, y] in [[x1, y1], [x2, y2]] {
-            let _ = write!(lines, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.2\"/>");
+            let _ = write!(lines, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{}\"/>", n((0.75 * dot).max(1.6)));
         }
-        // A gap too short to see has nothing to read either.
+        // A gap too short to see has nothing to read either, and a label on another label cannot be read.
         let seen = (b[0] - a[0]).hypot(b[1] - a[1]);
-        if place < LABELLED_GAPS && seen > 6.0 {
-            let (mx, my) = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]));
-            let (nx, ny) = ((b[1] - a[1]) / seen, -(b[0] - a[0]) / seen);
-            let flip = if nx < 0.0 { -1.0 } else { 1.0 };
-            let _ = write!(
-                labels,
-                "<text x=\"{}\" y=\"{}\">{}</text>",
-                n(mx + flip * nx * 9.0),
-                n(my + flip * ny * 14.0 + 4.0),
-                metres(gaps[i].length())
-            );
+        if seen < 6.0 || taken.len() >= LABELLED_GAPS {
+            continue;
+        }
+        let (nx, ny) = ((b[1] - a[1]) / seen, -(b[0] - a[0]) / seen);
+        let flip = if nx < 0.0 { -1.0 } else { 1.0 };
+        let at = [0.5 * (a[0] + b[0]) + flip * nx * 9.0, 0.5 * (a[1] + b[1]) + flip * ny * 14.0 + 4.0];
+        if taken.iter().all(|t| (t[0] - at[0]).abs() > 52.0 || (t[1] - at[1]).abs() > 13.0) {
+            let label = metres(gaps[i].length());
+            let _ = write!(labels, "<text x=\"{}\" y=\"{}\">{label}</text>", n(at[0]), n(at[1]));
+            taken.push(at);
         }
     }
     if !lines.is_empty() {

@@ -76,7 +76,10 @@ pub fn svg(m: &Mechanism, s: &State, options: &Options) -> String {
         .iter()
         .flat_map(|part| part.shapes.iter().filter_map(|shape| Ink::new(&view, part, shape)))
         .collect();
-    let dot = dot_radius(&view, &figure);
+    let bodies = order::bodies(&inks);
+    let thick = typical_thickness(&view, &figure);
+    // Joint dots are a little smaller than the typical bar is wide, and always visible.
+    let dot = (0.55 * thick).clamp(1.4, 5.5);
 
     let mut out = String::new();
     let (w, h) = (n(width), n(height));
@@ -90,16 +93,16 @@ pub fn svg(m: &Mechanism, s: &State, options: &Options) -> String {
         let _ = writeln!(out, "<rect class=\"card\" width=\"{w}\" height=\"{h}\" rx=\"14\"/>");
     }
     marks::planes(&mut out, &view, &figure, page);
-    marks::bearings(&mut out, &view, m, s, (2.6 * dot).clamp(5.0, 15.0), 0.3 * figure.radius);
-    marks::tracks(&mut out, &view, m, s);
+    marks::bearings(&mut out, &view, m, s, bearing_size(thick), 0.3 * figure.radius);
     out.push_str("<g class=\"solids\">\n");
-    for i in order::back_to_front(&view, &inks) {
+    for i in order::back_to_front(&view, &inks, &bodies) {
         out.push_str(&inks[i].svg);
         out.push('\n');
     }
     out.push_str("</g>\n");
-    marks::joints(&mut out, &view, m, s, options.closures, dot);
-    marks::gaps(&mut out, &view, options.gaps);
+    let hidden = |p| order::is_hidden(&view, &inks, &bodies, p, 0.07 * figure.radius);
+    marks::joints(&mut out, &view, m, s, options.closures, dot, &hidden);
+    marks::gaps(&mut out, &view, options.gaps, dot);
     text(&mut out, options, width, height);
     marks::scale_bar(&mut out, &view, MARGIN, height - 26.0);
     out.push_str("</svg>\n");
@@ -111,52 +114,71 @@ const MARGIN: f64 = 36.0;
 
 /// Fits the view to what there is to see and returns the height of the page.
 fn lay_out(view: &mut View, figure: &Figure, m: &Mechanism, s: &State, o: &Options, width: f64) -> f64 {
-    let mut low = [f64::INFINITY; 2];
-    let mut high = [f64::NEG_INFINITY; 2];
-    let mut add = |p: [f64; 2], r: f64| {
-        for k in 0..2 {
-            if p[k].is_finite() && r.is_finite() {
-                low[k] = low[k].min(p[k] - r);
-                high[k] = high[k].max(p[k] + r);
-            }
-        }
-    };
-    for part in &figure.parts {
-        for shape in &part.shapes {
-            for (p, r) in ink::outline(&shape.shape, &(part.pose * shape.pose)) {
-                add(view.at(p), r);
-            }
-        }
-    }
-    for frame in m.joints().iter().filter(|j| !m.is_inert(j)).flat_map(|j| &j.frames) {
-        add(view.at(s.pose(m, frame.solid).transform_point(frame.pose.translation)), 0.0);
-    }
-    for gap in o.gaps {
-        add(view.at(gap.from), 0.0);
-        add(view.at(gap.to), 0.0);
-    }
-    if low[0] > high[0] || low[1] > high[1] {
-        (low, high) = ([-0.5; 2], [0.5; 2]);
-    }
     let header = match (o.title.is_empty(), o.caption.is_empty()) {
         (true, true) => MARGIN,
         (false, false) => 92.0,
         _ => 72.0,
     };
     let footer = 58.0;
-    // As tall as the drawing asks for, between a banner and a square.
     let inner = width - 2.0 * MARGIN;
+    let mut extent = Extent::default();
+    for part in &figure.parts {
+        for shape in &part.shapes {
+            for (p, r) in ink::outline(&shape.shape, &(part.pose * shape.pose)) {
+                extent.add(view.at(p), [r; 4]);
+            }
+            if let Some(foot) = marks::side_of_plane(view, figure, part, shape) {
+                extent.add(view.at(foot), [0.0; 4]);
+            }
+        }
+    }
+    for frame in m.joints().iter().filter(|j| !m.is_inert(j)).flat_map(|j| &j.frames) {
+        extent.add(view.at(s.pose(m, frame.solid).transform_point(frame.pose.translation)), [0.0; 4]);
+    }
+    for gap in o.gaps {
+        extent.add(view.at(gap.from), [0.0; 4]);
+        extent.add(view.at(gap.to), [0.0; 4]);
+    }
+    // Bearings have a size on the page, not in the world: guess the scale first, then make room for them.
+    let [low, high] = extent.corners();
+    let scale = (inner / (high[0] - low[0]).max(1e-9)).min(0.68 * width / (high[1] - low[1]).max(1e-9));
+    let size = bearing_size(typical_thickness(&View { scale, ..*view }, figure)) / scale;
+    for (_, _, pose) in marks::grounded(m, s) {
+        extent.add(view.at(pose.translation), [1.4 * size, 0.0, 1.4 * size, 1.7 * size]);
+    }
+    // As tall as the drawing asks for, between a banner and almost a square.
+    let [low, high] = extent.corners();
     let aspect = (high[1] - low[1]) / (high[0] - low[0]).max(1e-12);
     let tall = (inner * aspect).clamp(0.22 * width, 0.68 * width);
     view.fit(low, high, [MARGIN, header, width - MARGIN, header + tall]);
     header + tall + footer
 }
 
-/// Joint dots are a little smaller than the typical bar is wide, and always visible.
-fn dot_radius(view: &View, figure: &Figure) -> f64 {
+/// The box on the page around everything finite.
+#[derive(Default)]
+struct Extent(Option<[[f64; 2]; 2]>);
+
+impl Extent {
+    /// A point with room to its left, top, right and bottom.
+    fn add(&mut self, [x, y]: [f64; 2], [left, top, right, bottom]: [f64; 4]) {
+        let (low, high) = ([x - left, y - top], [x + right, y + bottom]);
+        if low.iter().chain(&high).all(|v| v.is_finite()) {
+            let [l, h] = self.0.unwrap_or([low, high]);
+            self.0 = Some([[0, 1].map(|k| l[k].min(low[k])), [0, 1].map(|k| h[k].max(high[k]))]);
+        }
+    }
+
+    fn corners(&self) -> [[f64; 2]; 2] {
+        self.0.unwrap_or([[-0.5; 2], [0.5; 2]])
+    }
+}
+
+/// Pixels of the typical bar's radius.
+fn typical_thickness(view: &View, figure: &Figure) -> f64 {
     let mut radii: Vec<f64> = figure
         .parts
         .iter()
+        .filter(|p| !p.wire)
         .flat_map(|p| &p.shapes)
         .filter_map(|s| match s.shape {
             Shape::Capsule { radius, .. } => Some(radius),
@@ -165,8 +187,12 @@ fn dot_radius(view: &View, figure: &Figure) -> f64 {
         })
         .collect();
     radii.sort_by(f64::total_cmp);
-    let typical = radii.get(radii.len() / 2).copied().unwrap_or(0.02 * figure.radius);
-    (0.55 * typical * view.scale).clamp(1.4, 5.5)
+    radii.get(radii.len() / 2).copied().unwrap_or(0.02 * figure.radius) * view.scale
+}
+
+/// Bearings show below the bars they carry.
+fn bearing_size(thick: f64) -> f64 {
+    (1.7 * thick).clamp(6.0, 34.0)
 }
 
 /// Title, caption and, where needed, what the marks mean.
@@ -188,13 +214,13 @@ fn text(out: &mut String, o: &Options, width: f64, height: f64) {
             n(x),
             n(y + 4.0)
         );
-        x -= 7.0 * words.len() as f64 + 14.0;
+        x -= 6.4 * words.len() as f64 + 11.0;
         out.push_str(&mark(x));
         out.push('\n');
         x -= 26.0;
     };
     if !o.gaps.is_empty() {
-        entry("open", &|x| format!("<g class=\"gap\"><path d=\"M{} {}h18\"/></g>", n(x - 10.0), n(y)));
+        entry("open", &|x| format!("<g class=\"gap\"><path d=\"M{} {}h18\"/></g>", n(x - 15.0), n(y)));
     }
     if !o.closures.is_empty() {
         for (words, class) in [("closes a loop", "closure"), ("joint", "dot")] {
@@ -213,8 +239,8 @@ fn text(out: &mut String, o: &Options, width: f64, height: f64) {
 fn style(background: Background) -> String {
     const COMMON: &str = "text{font:13px system-ui,'Segoe UI','Helvetica Neue',Arial,sans-serif}\
         .title{font-size:22px;font-weight:600}.solids{fill:none;stroke-linecap:round;stroke-linejoin:round}\
-        .line,.grid,.bearing,.axis,.track{fill:none;stroke-linecap:round;stroke-linejoin:round}.line{stroke-width:1.3}\
-        .grid{stroke-width:.8}.bearing{stroke-width:1.4}.track{stroke-width:2.2}\
+        .line,.grid,.bearing,.axis{fill:none;stroke-linecap:round;stroke-linejoin:round}.line{stroke-width:1.3}\
+        .grid{stroke-width:.8}.bearing{stroke-width:1.4}\
         .gap{stroke:#e5383b;stroke-width:2.4;stroke-linecap:round;fill:#e5383b}\
         .gap-label{fill:#e5383b;text-anchor:start;paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\
         .gap-label text{font-weight:600;font-size:12px}";
@@ -224,7 +250,7 @@ fn style(background: Background) -> String {
     let ink = |[card, title, soft, line, grid, dot]: [&str; 6]| {
         let halo = if card == "none" { "none" } else { card };
         format!(
-            ".card{{fill:{card}}}.title{{fill:{title}}}.soft{{fill:{soft}}}.line,.bearing,.track{{stroke:{line}}}\
+            ".card{{fill:{card}}}.title{{fill:{title}}}.soft{{fill:{soft}}}.line,.bearing{{stroke:{line}}}\
              .bearing{{fill:{card}}}.grid{{stroke:{grid}}}.axis{{stroke:{dot}}}.dot{{fill:{dot};stroke:#f4f1ea}}\
              .closure{{fill:#f4f1ea;stroke:{dot}}}.gap-label{{stroke:{halo}}}"
         )

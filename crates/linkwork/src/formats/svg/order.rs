@@ -5,7 +5,7 @@
 
 use super::ink::{Ink, Point};
 use super::view::View;
-use parry3d_f64::math::Pose;
+use crate::math::{Pose, Vector};
 use parry3d_f64::query::Ray;
 use parry3d_f64::shape::Shape;
 
@@ -17,13 +17,12 @@ const GRID: usize = 6;
 const ALIKE: f64 = 1e-3;
 
 /// Indices of the inks, farthest first.
-pub(super) fn back_to_front(view: &View, inks: &[Ink]) -> Vec<usize> {
+pub(super) fn back_to_front(view: &View, inks: &[Ink], bodies: &[Option<Body>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..inks.len()).collect();
     order.sort_by(|a, b| inks[*a].depth.total_cmp(&inks[*b].depth));
-    if inks.len() > MOST_COMPARED {
+    if bodies.is_empty() {
         return order;
     }
-    let bodies: Vec<Option<Body>> = inks.iter().map(Body::new).collect();
     // in_front[a]: those that must come after a; waiting[b]: how many must come before b.
     let mut in_front = vec![Vec::new(); inks.len()];
     let mut waiting = vec![0_usize; inks.len()];
@@ -51,8 +50,26 @@ pub(super) fn back_to_front(view: &View, inks: &[Ink]) -> Vec<usize> {
     sorted
 }
 
-/// What rays can hit.
-struct Body {
+/// What rays can hit, for each ink; nothing at all when there are too many.
+pub(super) fn bodies(inks: &[Ink]) -> Vec<Option<Body>> {
+    if inks.len() > MOST_COMPARED { Vec::new() } else { inks.iter().map(Body::new).collect() }
+}
+
+/// Is some surface more than `slack` nearer to the viewer than this point?
+pub(super) fn is_hidden(view: &View, inks: &[Ink], bodies: &[Option<Body>], p: Vector, slack: f64) -> bool {
+    let [x, y] = view.at(p);
+    inks.iter().zip(bodies).any(|(ink, body)| {
+        let [left, top, right, bottom] = ink.bounds;
+        let Some(body) = body.as_ref().filter(|_| left < x && x < right && top < y && y < bottom) else {
+            return false;
+        };
+        let far = ink.depth.max(view.depth(p)) + (right - left + bottom - top) / view.scale;
+        body.depth_at(view, far, [x, y]).is_some_and(|d| d > view.depth(p) + slack)
+    })
+}
+
+/// A shape that rays can hit.
+pub(super) struct Body {
     shape: Box<dyn Shape>,
     pose: Pose,
 }
@@ -128,7 +145,6 @@ fn crossing([a, b]: [Point; 2], [c, d]: [Point; 2]) -> Point {
 mod tests {
     use super::*;
     use crate::formats::figure::Figure;
-    use crate::math::Vector;
     use crate::mechanism::Mechanism;
     use crate::shape::PlacedShape;
     use crate::solid::Solid;
@@ -148,9 +164,12 @@ mod tests {
         let figure = Figure::new(&m, &s);
         let inks: Vec<Ink> =
             figure.parts.iter().flat_map(|p| p.shapes.iter().filter_map(|s| Ink::new(&view, p, s))).collect();
-        let order = back_to_front(&view, &inks);
+        let bodies = bodies(&inks);
+        let order = back_to_front(&view, &inks, &bodies);
         let place = |i: usize| order.iter().position(|x| *x == i).unwrap();
         assert!(place(1) < place(0), "the ball at x = 3 has depth 1, the bar there 3: {order:?}");
+        assert!(is_hidden(&view, &inks, &bodies, Vector::new(3.0, 0.0, 1.0), 1.0));
+        assert!(!is_hidden(&view, &inks, &bodies, Vector::new(3.0, 0.0, 2.5), 1.0));
         assert!(place(0) < place(2), "the bar at x = -3 has depth -3, the ball -1: {order:?}");
     }
 }

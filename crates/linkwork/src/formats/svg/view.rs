@@ -20,12 +20,12 @@ pub(super) struct View {
 impl View {
     /// Straight on for a planar mechanism, from a little above and aside for any other.
     pub fn choose(m: &Mechanism, s: &State, vertical: Vector) -> Self {
-        let normal = common_pin_axis(m, s).or_else(|| plane_of_points(m, s));
+        let spread = Spread::of(m, s);
+        let pins = common_pin_axis(m, s).filter(|n| spread.as_ref().is_none_or(|s| s.is_thin_along(*n)));
+        let normal = pins.or_else(|| spread.as_ref().and_then(|spread| spread.plane(m, s)));
         let toward = match normal {
-            // Of the two sides, the one from which x runs right (or, seen from above, z runs down).
-            Some(n) if n.dot(Vector::new(0.3, 0.5, 1.0)) < 0.0 => -n,
-            Some(n) => n,
-            None => oblique(vertical),
+            Some(n) => facing(n),
+            None => oblique(vertical, spread.and_then(|s| s.front(vertical))),
         };
         let up = unit(vertical - toward * toward.dot(vertical))
             .filter(|_| toward.dot(vertical).abs() < 0.999)
@@ -61,14 +61,17 @@ impl View {
     }
 }
 
-/// Towards a viewer who stands a third of a right angle aside and looks a quarter of one down.
-fn oblique(vertical: Vector) -> Vector {
-    let (aside, down) = (0.56_f64, 0.38_f64);
-    let flat = if vertical == Vector::Y {
-        Vector::new(trig::sin(aside), 0.0, trig::cos(aside))
-    } else {
-        Vector::new(trig::sin(aside), -trig::cos(aside), 0.0)
-    };
+/// Of the two sides of a plane, the one from which x runs right (or, seen from above, z runs down).
+fn facing(normal: Vector) -> Vector {
+    if normal.dot(Vector::new(0.3, 0.5, 1.0)) < 0.0 { -normal } else { normal }
+}
+
+/// Towards a viewer who stands aside of the front (z, or -y when z is up) and looks down. What stands upright in a thin
+/// layer has a front of its own, and is better seen from nearer to it.
+fn oblique(vertical: Vector, front: Option<Vector>) -> Vector {
+    let (aside, down) = if front.is_some() { (0.26, 0.17) } else { (0.56, 0.38) };
+    let front = front.unwrap_or(if vertical == Vector::Y { Vector::Z } else { -Vector::Y });
+    let flat = front * trig::cos(aside) + vertical.cross(front) * trig::sin(aside);
     flat * trig::cos(down) + vertical * trig::sin(down)
 }
 
@@ -110,34 +113,63 @@ fn locks_rotations(j: &Joint, want: [bool; 3]) -> bool {
     [Direction::R1, Direction::R2, Direction::R3].map(|d| j.lock.has(d)) == want
 }
 
-/// The normal of the plane in which all joints and centres lie, when they do and are not on one line.
-fn plane_of_points(m: &Mechanism, s: &State) -> Option<Vector> {
-    let anchors = m.joints().iter().filter(|j| !m.is_inert(j)).flat_map(|j| &j.frames);
-    let anchors = anchors.map(|f| s.pose(m, f.solid).transform_point(f.pose.translation));
-    let points: Vec<Vector> = anchors.chain(s.centers.iter().skip(1).copied()).collect();
-    if points.iter().any(|p| !p.is_finite()) || points.len() < 4 {
-        return None;
+/// How far the joints and centres reach in three perpendicular directions, the narrowest first.
+struct Spread {
+    axes: [Vector; 3],
+    /// Root of the second moment along each axis.
+    widths: [f64; 3],
+    moments: Matrix,
+}
+
+impl Spread {
+    /// `None` for too few points, or points that are not finite.
+    fn of(m: &Mechanism, s: &State) -> Option<Self> {
+        let anchors = m.joints().iter().filter(|j| !m.is_inert(j)).flat_map(|j| &j.frames);
+        let anchors = anchors.map(|f| s.pose(m, f.solid).transform_point(f.pose.translation));
+        let moving = m.solids().iter().zip(&s.centers).filter(|(solid, _)| !solid.is_fixed());
+        let points: Vec<Vector> = anchors.chain(moving.map(|(_, c)| *c)).collect();
+        if points.iter().any(|p| !p.is_finite()) || points.len() < 4 {
+            return None;
+        }
+        let mean = points.iter().sum::<Vector>() / points.len() as f64;
+        let mut moments = Matrix::ZERO;
+        for d in points.iter().map(|p| *p - mean) {
+            moments += Matrix::from_cols(d * d.x, d * d.y, d * d.z);
+        }
+        if !moments.is_finite() {
+            return None;
+        }
+        let e = parry3d_f64::math::SymmetricEigen::new(moments);
+        let mut order = [0, 1, 2];
+        order.sort_by(|a, b| e.eigenvalues[*a].total_cmp(&e.eigenvalues[*b]));
+        let columns = [e.eigenvectors.x_axis, e.eigenvectors.y_axis, e.eigenvectors.z_axis];
+        let axes = order.map(|i| columns[i].normalize_or_zero());
+        Some(Self { axes, widths: order.map(|i| e.eigenvalues[i].max(0.0).sqrt()), moments })
     }
-    let mean = points.iter().sum::<Vector>() / points.len() as f64;
-    let mut spread = Matrix::ZERO;
-    for d in points.iter().map(|p| *p - mean) {
-        spread += Matrix::from_cols(d * d.x, d * d.y, d * d.z);
+
+    /// Layers along this normal lie close enough to be read as one drawing.
+    fn is_thin_along(&self, normal: Vector) -> bool {
+        normal.dot(self.moments * normal).max(0.0).sqrt() < 0.15 * self.widths[2]
     }
-    if !spread.is_finite() {
-        return None;
+
+    /// The normal of the plane in which everything lies, unless it lies on one line.
+    fn plane(&self, m: &Mechanism, s: &State) -> Option<Vector> {
+        let normal = self.axes[0];
+        // A hinge that lies in the plane will leave it at the first move: flat by accident.
+        let stays = |j: &Joint| {
+            let axis = turning_axis(j).map(|a| s.rotations[j.frames[0].solid.index()] * a);
+            axis.is_none_or(|a| a.dot(normal).abs() > 0.99)
+        };
+        let flat = self.widths[0] < 0.01 * self.widths[2] && self.widths[1] > 0.05 * self.widths[2];
+        (flat && m.joints().iter().all(stays)).then_some(normal)
     }
-    let e = parry3d_f64::math::SymmetricEigen::new(spread);
-    let mut order = [0, 1, 2];
-    order.sort_by(|a, b| e.eigenvalues[*a].total_cmp(&e.eigenvalues[*b]));
-    let [low, middle, high] = order.map(|i| e.eigenvalues[i].max(0.0).sqrt());
-    let normal = [e.eigenvectors.x_axis, e.eigenvectors.y_axis, e.eigenvectors.z_axis][order[0]];
-    // A hinge that lies in the plane will leave it at the first move: flat by accident.
-    let stays = |j: &Joint| {
-        let axis = turning_axis(j).map(|a| s.rotations[j.frames[0].solid.index()] * a);
-        axis.is_none_or(|a| a.dot(normal).abs() > 0.99)
-    };
-    let flat = low < 0.01 * high && middle > 0.05 * high && m.joints().iter().all(stays);
-    flat.then(|| unit(normal)).flatten()
+
+    /// The horizontal direction from which an upright, thin mechanism shows itself.
+    fn front(&self, vertical: Vector) -> Option<Vector> {
+        let flat = facing(self.axes[0] - vertical * self.axes[0].dot(vertical));
+        let thin = self.widths[0] < 0.25 * self.widths[1];
+        unit(flat).filter(|_| thin && flat.length() > 0.9)
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +181,7 @@ mod tests {
     fn two_pins(second_axis: Vector) -> (Mechanism, State) {
         let mut m = Mechanism::new();
         let a = m.add_solid(Solid::new("a")).unwrap();
-        let b = m.add_solid(Solid::new("b").at(1.0, 0.5, 2.0)).unwrap();
+        let b = m.add_solid(Solid::new("b").at(1.0, 0.5, 0.05)).unwrap();
         let pin = |s1, s2, at, axis| Joint::pin(Frame::axis(s1, at, axis), Frame::axis(s2, at, axis));
         m.add_joint(pin(SolidId::WORLD, a, Vector::ZERO, Vector::Z)).unwrap();
         m.add_joint(pin(a, b, Vector::X, second_axis)).unwrap();
@@ -164,7 +196,7 @@ mod tests {
         assert!((v.toward - Vector::Z).length() < 1e-12 && (v.right - Vector::X).length() < 1e-12);
         let (m, s) = two_pins(Vector::new(0.0, 1.0, 1.0));
         let v = View::choose(&m, &s, Vector::Y);
-        assert!((v.toward - oblique(Vector::Y)).length() < 1e-12);
+        assert!(v.toward.dot(Vector::Z) < 0.99, "{}", v.toward);
         assert!(v.right.cross(v.up).dot(v.toward) > 0.999);
     }
 

@@ -13,7 +13,7 @@ const SOLIDS: usize = 19;
 /// Distance between neighbours of a row, as a share of a body of height 1.75.
 const SPACING: f64 = 1.0;
 /// How far each row floats above the hands that shall carry it.
-const LIFT: f64 = 0.10;
+const LIFT: f64 = 0.12;
 
 /// `n` acrobats in a pyramid: the largest complete rows first, each row one shorter than the one below. Every foot of an
 /// upper row is bound to a hand of the row below, neighbours of the lowest row stand foot to foot, and the first one's
@@ -25,7 +25,7 @@ pub fn characters(n: usize) -> Result<String, String> {
     at_least(&[("characters", n, 1)])?;
     limit(n.checked_mul(SOLIDS))?;
     let mut t = header(
-        &format!("{n} acrobats"),
+        &format!("Acrobats: {n} characters bound by hands and feet"),
         "Faure 1998, Figure 3: characters of different sizes to be bound by hands and feet. Each is whole\n   as it \
          stands, but every upper foot floats beside the hand that shall carry it. Ten characters\n   have 758 scalar \
          constraints, as in the paper; assembling them takes at most six iterations.\n\n   Try: assemble it with \
@@ -36,17 +36,17 @@ pub fn characters(n: usize) -> Result<String, String> {
     let widest = (1..).find(|k: &usize| k * (k + 1) / 2 >= n).unwrap_or(1);
     let mut rows: Vec<Vec<Character>> = Vec::new();
     let mut made = 0;
-    let mut floor = 0.0;
     while made < n {
         let row = rows.len();
         let count = (widest - row).min(n - made);
+        let below = rows.last();
         let mut line = Vec::new();
         for i in 0..count {
             let x = SPACING * (i as f64 + 0.5 * row as f64);
-            line.push(Character::new(made + 1, x, floor, row == 0));
+            let floor = below.map_or(0.0, |b| 0.5 * (b[i].palm(1) + b[i + 1].palm(0)) + LIFT);
             made += 1;
+            line.push(Character::new(made, x, floor, row == 0));
         }
-        floor = line.iter().map(|c| c.hands[0][1]).fold(0.0, f64::max) + LIFT;
         rows.push(line);
     }
     for c in rows.iter().flatten() {
@@ -126,6 +126,11 @@ impl Character {
             [x + s * 0.29, hip + (0.52 + 0.47 + 0.02 * lot(5)) * size, z + 0.04 + 0.06 * lot(6)]
         });
         Self { name: format!("c{number}"), size, color, pelvis, hands, feet }
+    }
+
+    /// Height of a palm.
+    fn palm(&self, side: usize) -> f64 {
+        self.hands[side][1] + 0.09 * self.size
     }
 
     fn part(&self, part: &str) -> String {

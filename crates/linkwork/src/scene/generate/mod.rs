@@ -191,7 +191,8 @@ pub fn net(nx: usize, ny: usize) -> Result<String, String> {
     let mut t = header(
         &format!("Net of {nx} by {ny} vertices"),
         "A triangulated mesh of bars (Faure 1998, Figure 5; Faure 1999, Figure 6): flat, it bends\n   like a sheet that \
-         cannot stretch. Where k bars meet, k - 1 balls hold them together.",
+         cannot stretch. Where k bars meet, k - 1 balls hold them together.\n\n   Try: scatter it and assemble; \
+         `kernel fixed;` in one bar and drag another.",
         &format!("net {nx} {ny}"),
         " gravity 0 0 0;",
     );

@@ -1,0 +1,16 @@
+//! Islands side by side. Each is worked on by one thread with its own storage, so results do not depend on how many
+//! threads there are.
+
+/// Runs `f` on every item: in parallel when there are several and they are worth a thread's while.
+pub(super) fn each<T: Send>(items: &mut [T], cost: impl Fn(&T) -> f64, f: impl Fn(&mut T) + Sync + Send) {
+    /// Multiplications below which handing work over costs more than doing it.
+    const WORTH: f64 = 1e5;
+    let total: f64 = items.iter().map(&cost).sum();
+    if items.len() > 1 && total > WORTH && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let least = items.len().div_ceil(64);
+        items.par_iter_mut().with_min_len(least).for_each(f);
+    } else {
+        items.iter_mut().for_each(f);
+    }
+}

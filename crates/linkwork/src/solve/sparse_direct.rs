@@ -1,0 +1,180 @@
+//! `sparse-direct`: block-sparse `L D L^T`, exact, linear in the size of chains and ladders. The default of `auto`.
+//!
+//! Islands are independent systems and are factored side by side; the answer does not depend on how many threads do it,
+//! because no sum crosses an island.
+
+use super::sparse::{Numeric, Shape, Symbolic};
+use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, Work, largest};
+use crate::graph::Sets;
+use crate::rows::{Group, Masses, Rows};
+
+/// See the module.
+#[derive(Clone, Default)]
+pub struct SparseDirect {
+    w: Scaled,
+    parts: Vec<Part>,
+    /// The pattern that was analysed: per group the solids, first row and row count.
+    pattern: Vec<([usize; 2], usize, usize)>,
+    moves: Vec<bool>,
+    refine: bool,
+    shift: f64,
+    residual: Vec<f64>,
+    step: Vec<f64>,
+    y: Vec<[f64; 6]>,
+}
+
+/// One island.
+#[derive(Clone, Default)]
+struct Part {
+    groups: Vec<Group>,
+    symbolic: Symbolic,
+    numeric: Numeric,
+}
+
+impl SparseDirect {
+    /// Not analysed yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Predicted multiplications of one factorisation, and entries of the factor.
+    pub fn predicted(&self) -> (f64, f64) {
+        self.parts.iter().fold((0.0, 0.0), |(f, n), p| (f + p.symbolic.flops, n + p.symbolic.fill))
+    }
+
+    fn is_current(&self, rows: &Rows, masses: &Masses) -> bool {
+        self.pattern.len() == rows.groups.len()
+            && self.moves.len() == masses.len()
+            && rows.groups.iter().zip(&self.pattern).all(|(g, p)| (g.solids, g.first, g.count) == *p)
+            && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
+    }
+
+    /// `residual = b - A lambda`, on active rows.
+    fn residual(&mut self, b: &[f64], lambda: &[f64]) -> f64 {
+        self.y.fill([0.0; 6]);
+        self.w.gather(lambda, &mut self.y);
+        self.w.scatter(&self.y, &mut self.residual);
+        for ((r, b), active) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
+            *r = if *active { b - *r } else { 0.0 };
+        }
+        largest(&self.residual)
+    }
+}
+
+impl LinearSolver for SparseDirect {
+    fn analyse(&mut self, rows: &Rows, masses: &Masses) {
+        if self.is_current(rows, masses) {
+            return;
+        }
+        self.pattern = rows.groups.iter().map(|g| (g.solids, g.first, g.count)).collect();
+        self.moves = (0..masses.len()).map(|i| masses.moves(i)).collect();
+        let mut sets = Sets::new(masses.len());
+        let ends = |g: &Group| g.solids.map(|s| masses.moves(s).then_some(s));
+        for g in &rows.groups {
+            if let [Some(a), Some(b)] = ends(g) {
+                sets.join(a, b);
+            }
+        }
+        let mut part_of = vec![usize::MAX; masses.len()];
+        self.parts.clear();
+        for g in &rows.groups {
+            // Rows between solids that cannot move form a system of their own: a unit each.
+            let root = ends(g).into_iter().flatten().next().map_or(0, |s| sets.find(s));
+            if part_of[root] == usize::MAX {
+                part_of[root] = self.parts.len();
+                self.parts.push(Part::default());
+            }
+            self.parts[part_of[root]].groups.push(*g);
+        }
+        for part in &mut self.parts {
+            part.symbolic = Symbolic::new(&Shape { groups: &part.groups, moves: &self.moves });
+            part.numeric.resize(&part.symbolic);
+        }
+        let n = rows.len();
+        self.residual.resize(n, 0.0);
+        self.step.resize(n, 0.0);
+    }
+
+    fn factor(&mut self, p: &Problem) {
+        self.analyse(p.rows, p.masses);
+        self.w.fill(p);
+        self.y.resize(self.w.width, [0.0; 6]);
+        self.refine = p.damping.is_none();
+        self.shift = p.damping.unwrap_or(TINY) * self.w.mean_diagonal;
+        let (w, shift) = (&self.w, self.shift);
+        super::parallel::each(
+            &mut self.parts,
+            |part| part.symbolic.flops,
+            |part| {
+                part.numeric.factor(&part.symbolic, &w.w, |r| w.active[r], &part.groups, shift);
+            },
+        );
+    }
+
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        for (l, active) in lambda.iter_mut().zip(&self.w.active) {
+            if !*active || !self.refine {
+                *l = 0.0;
+            }
+        }
+        // A warm start is trusted only if it is better than nothing.
+        let cold =
+            b.iter().zip(&self.w.active).fold(0.0, |m: f64, (b, a)| if *a { m.max(b.abs()) } else { m });
+        let mut best =
+            if lambda.iter().all(|l| *l == 0.0) { f64::INFINITY } else { self.residual(b, lambda) };
+        if !(best <= cold) {
+            lambda.fill(0.0);
+            for ((r, b), a) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
+                *r = if *a { *b } else { 0.0 };
+            }
+            best = largest(&self.residual);
+        }
+        let rounds = if self.refine { work.iterations.clamp(1, 5) } else { 1 };
+        let mut report = SolveReport { residual: best, iterations: 0, stop: Stop::Iterations };
+        while report.iterations < rounds {
+            if best <= work.tolerance {
+                break;
+            }
+            if work.is_over() {
+                report.stop = Stop::Time;
+                break;
+            }
+            let mut step = std::mem::take(&mut self.step);
+            let residual = &self.residual;
+            for part in &mut self.parts {
+                part.numeric.solve(&part.symbolic, &part.groups, residual, &mut step);
+            }
+            for ((l, s), a) in lambda.iter_mut().zip(&step).zip(&self.w.active) {
+                *l += if *a { *s } else { 0.0 };
+            }
+            let left = self.residual(b, lambda);
+            report.iterations += 1;
+            let worse = !(left < best) && report.iterations > 1;
+            if worse || !left.is_finite() {
+                // Refinement ends where it no longer helps: what is left is out of reach.
+                for ((l, s), a) in lambda.iter_mut().zip(&step).zip(&self.w.active) {
+                    *l -= if *a { *s } else { 0.0 };
+                }
+                report.stop = Stop::LeastSquares;
+                self.step = step;
+                break;
+            }
+            self.step = step;
+            let stalled = left > 0.5 * best && report.iterations > 1;
+            best = left;
+            if stalled {
+                report.stop = Stop::LeastSquares;
+                break;
+            }
+        }
+        report.residual = best;
+        if best <= work.tolerance {
+            report.stop = Stop::Tolerance;
+        }
+        report
+    }
+
+    fn name(&self) -> &'static str {
+        "sparse-direct"
+    }
+}
