@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
-    #[arg(long, value_name = "E", value_parser = positive)]
+    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Most geometric iterations; a number also rules out restarts [default: as many as make sense]
     #[arg(long, value_name = "N")]
@@ -65,17 +65,17 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SolverKind::ALL.map(|k| k.name())))]
     solver: Option<String>,
     /// Stop after this many milliseconds and keep the best pose found
-    #[arg(long, value_name = "B", value_parser = positive)]
+    #[arg(long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
     budget_ms: Option<f64>,
     /// Seed of the restarts and of --scatter
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// No solid turns further in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
-    #[arg(long, value_name = "R", value_parser = positive)]
+    #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
     max_rotation: Option<f64>,
     /// Scatter the start, for trying it out: every movable solid goes up to UNITS away and turns by up to RADIANS (the
     /// same number unless given)
-    #[arg(long, value_name = "UNITS[,RADIANS]", value_parser = scatter)]
+    #[arg(long, value_name = "UNITS[,RADIANS]", value_parser = scatter, allow_negative_numbers = true)]
     scatter: Option<Scatter>,
 }
 
@@ -347,10 +347,11 @@ impl Assembly<'_> {
         let mut out = report::heading(self.loaded, paint);
         let _ = writeln!(
             out,
-            "  {}, {}, {}",
+            "  {}, {}, {}, {}",
             count(m.solid_count(), "solid"),
             count(m.joints().len(), "joint"),
-            report::constraints_text(&self.graph)
+            report::constraints_text(&self.graph, "scalar constraints"),
+            count(self.diagnosis.freedoms, "freedom"),
         );
         let word = match r.outcome {
             Outcome::Ok => paint.good(r.outcome.word()),

@@ -1,8 +1,8 @@
 //! Why a command ends without a result, and the exit codes that scripts rely on.
 
 use crate::terminal;
-use linkwork::scene::{Record, Severity, codes};
-use serde_json::json;
+use linkwork::scene::{Record, codes};
+use serde_json::{Value, json};
 
 /// All went well.
 pub const OK: u8 = 0;
@@ -50,12 +50,13 @@ impl Failure {
             Failure::ReaderGone => return OK,
             Failure::Told { code, message, file } => {
                 terminal::error(&message);
-                (code, file.clone(), vec![record(message, file)])
+                (code, file.clone(), json!([record(&message, &file)]))
             }
-            Failure::Scene { file, diagnostics } => (BAD_INPUT, file, diagnostics),
+            Failure::Scene { file, diagnostics } => (BAD_INPUT, file, json!(diagnostics)),
         };
         if json {
-            let object = json!({ "scene": file, "outcome": "error", "diagnostics": diagnostics });
+            let scene = if file.is_empty() { Value::Null } else { json!(file) };
+            let object = json!({ "scene": scene, "outcome": "error", "diagnostics": diagnostics });
             // There is nobody left to tell when this fails.
             let _ = terminal::print_json(&object);
         }
@@ -63,19 +64,9 @@ impl Failure {
     }
 }
 
-/// A complaint about a file as a whole, in the shape of the complaints about its text.
-fn record(message: String, file: String) -> Record {
-    Record {
-        code: codes::NO_FILE.id,
-        severity: Severity::Error,
-        message,
-        file,
-        line: 1,
-        column: 1,
-        end_line: 1,
-        end_column: 1,
-        source: String::new(),
-        hint: None,
-        related: Vec::new(),
-    }
+/// A complaint about a file as a whole, or about none, in the shape of the complaints about a scene's text.
+fn record(message: &str, file: &str) -> Value {
+    let (code, file) =
+        if file.is_empty() { (Value::Null, Value::Null) } else { (json!(codes::NO_FILE.id), json!(file)) };
+    json!({ "code": code, "severity": "error", "message": message, "file": file, "line": null, "column": null })
 }

@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: String,
     /// Its sizes, as listed with the kinds
-    #[arg(value_name = "SIZE")]
+    #[arg(value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     sizes: Vec<usize>,
     /// Multiplies the mass of the second string of a ladder: with 1 its loops stay closed by symmetry
     #[arg(long, value_name = "F", default_value_t = 1.0)]
@@ -26,6 +26,10 @@ pub struct Args {
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a whole number is needed".to_owned())
 }
 
 fn kinds() -> PossibleValuesParser {

@@ -55,12 +55,14 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
-/// Distance and angle, leaving out an angle that is nothing.
+/// Distance and angle; one that is nothing but rounding next to the other is left out.
 pub fn gaps(g: Gaps) -> String {
-    match (g.position, g.angle) {
-        (_, 0.0) => format!("{} m", figure(g.position)),
-        (0.0, _) => format!("{} rad", figure(g.angle)),
-        _ => format!("{} m, {} rad", figure(g.position), figure(g.angle)),
+    let rounding = (1e-9 * g.worst()).max(1e-14);
+    let (position, angle) = (format!("{} m", figure(g.position)), format!("{} rad", figure(g.angle)));
+    match (g.position < rounding, g.angle < rounding) {
+        (_, true) => position,
+        (true, false) => angle,
+        (false, false) => format!("{position}, {angle}"),
     }
 }
 
@@ -77,12 +79,12 @@ pub fn constraints(graph: &Graph) -> Value {
     json!({ "total": graph.acyclic + graph.loops, "acyclic": graph.acyclic, "loop": graph.loops })
 }
 
-/// `20 scalar constraints (15 acyclic, 5 loop)`.
-pub fn constraints_text(graph: &Graph) -> String {
-    let total = count(graph.acyclic + graph.loops, "scalar constraint");
+/// `20 scalar (15 acyclic, 5 loop)`, with `what` in place of `scalar`.
+pub fn constraints_text(graph: &Graph, what: &str) -> String {
+    let total = graph.acyclic + graph.loops;
     match graph.loops {
-        0 => total,
-        loops => format!("{total} ({} acyclic, {loops} loop)", graph.acyclic),
+        0 => format!("{total} {what}"),
+        loops => format!("{total} {what} ({} acyclic, {loops} loop)", graph.acyclic),
     }
 }
 
@@ -132,8 +134,8 @@ pub fn dependencies_text(found: &[&Dependency], lines: &Lines, paint: Paint, sai
     let (wide, far) = (width(&names), width(&places));
     let mut out = String::new();
     for ((d, name), place) in found.iter().zip(&names).zip(&places) {
-        let others: Vec<String> = d.with.iter().take(4).map(|j| lines.name(*j)).collect();
-        let more = if d.with.len() > 4 { ", …" } else { "" };
+        let others: Vec<String> = d.with.iter().take(3).map(|j| lines.short(*j)).collect();
+        let more = if d.with.len() > 3 { ", …" } else { "" };
         let others =
             if others.is_empty() { String::new() } else { format!(" {said} {}{more}", others.join(", ")) };
         let rows = count(d.rows, "row");

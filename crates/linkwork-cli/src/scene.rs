@@ -150,6 +150,12 @@ impl Lines<'_> {
         self.loaded.mechanism().joint_name(id)
     }
 
+    /// The name of a joint without what makes it unique: for long lists.
+    pub fn short(&self, id: JointId) -> String {
+        let name = self.name(id);
+        name.split_once(" (constraint ").map_or(name.clone(), |(short, _)| short.to_owned())
+    }
+
     /// The name of a solid.
     pub fn solid(&self, id: SolidId) -> &str {
         &self.loaded.mechanism().solid(id).name
