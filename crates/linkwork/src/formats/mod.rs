@@ -1,6 +1,6 @@
 //! Pictures of a mechanism: bytes and strings out, never a file.
 //!
-//! Every format draws the same [`figure`]: what each solid looks like (its shapes, or a stick figure when it has none)
+//! Every format draws the same figure: what each solid looks like (its shapes, or a stick figure when it has none)
 //! and in which colour. So a solid that is blue in the drawing is blue in the 3D file too.
 
 pub(crate) mod figure;

@@ -290,7 +290,8 @@ pub fn scissor(stages: usize) -> Result<String, String> {
         &format!("Scissor lift, {stages} stages"),
         "Crossed bars on pins. The left foot stands on a pin, the right one slides: pull it in and the\n   platform \
          rises. One freedom, whatever the number of stages; each stage closes a loop that repeats\n   rotations already \
-         locked, so `check` reports redundant constraints.",
+         locked, so `check` reports redundant constraints.\n\n   Try: \
+         `drive t1 speed -0.1` in `joint slide`; more stages.",
         &format!("scissor {stages}"),
         "",
     );

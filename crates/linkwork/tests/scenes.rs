@@ -1,0 +1,179 @@
+//! Every scene in `scenes/`: loads cleanly, has the size it claims, closes from where its file puts the solids, keeps
+//! the freedoms its comment promises, and can be drawn.
+
+use linkwork::diagnose::diagnose;
+use linkwork::formats::{SvgOptions, glb, open_gaps, svg};
+use linkwork::graph::Graph;
+use linkwork::scene::{Scene, load};
+use linkwork::{AssembleConfig, JointId, Outcome, State, assemble, generate};
+use std::path::PathBuf;
+
+/// What a scene must be.
+struct Expected {
+    name: &'static str,
+    solids: usize,
+    joints: usize,
+    constraints: usize,
+    /// Motions left, redundant constraints not counted.
+    freedoms: usize,
+    /// Codes of the warnings that are meant.
+    lints: &'static [&'static str],
+    /// Most geometric iterations from the file pose.
+    iterations: usize,
+}
+
+const fn scene(name: &'static str, sizes: [usize; 3], freedoms: usize, iterations: usize) -> Expected {
+    let [solids, joints, constraints] = sizes;
+    Expected { name, solids, joints, constraints, freedoms, lints: &[], iterations }
+}
+
+const SCENES: &[Expected] = &[
+    scene("bead-on-curve", [3, 2, 5], 7, 0),
+    scene("bricard", [6, 6, 30], 1, 0),
+    scene("cardan-shaft", [3, 4, 17], 1, 0),
+    // Figure 3 of Faure 1998: 758 scalar constraints, six iterations.
+    scene("characters", [190, 196, 758], 382, 6),
+    scene("figure2", [3, 2, 6], 12, 10),
+    scene("fourbar", [3, 4, 20], 1, 0),
+    scene("jansen", [8, 10, 50], 1, 6),
+    // Figure 5 of Faure 1998: 56 solids, 261 scalar constraints.
+    scene("mesh5", [56, 87, 261], 75, 0),
+    Expected { lints: &["L001"], ..scene("monocycle", [9, 12, 37], 12, 0) },
+    scene("otary", [5, 5, 10], 14, 0),
+    scene("reach", [7, 5, 23], 1, 10),
+    scene("sarrus", [6, 6, 30], 1, 0),
+    scene("scissor-lift", [9, 13, 65], 1, 0),
+    scene("screw-press", [3, 3, 11], 1, 0),
+    scene("slider-crank", [4, 4, 20], 1, 0),
+    scene("snake", [7, 6, 17], 19, 0),
+    scene("stewart", [14, 18, 72], 6, 0),
+    scene("walker", [39, 55, 275], 7, 6),
+];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes")
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(folder().join(format!("{name}.lw"))).unwrap()
+}
+
+fn read(name: &str) -> Scene {
+    load(&text(name), &mut |_| Err("no files".into())).0.unwrap_or_else(|| panic!("{name} has errors"))
+}
+
+#[test]
+fn every_file_is_in_the_table() {
+    let mut files: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|f| f.unwrap().file_name().into_string().unwrap())
+        .filter_map(|f| f.strip_suffix(".lw").map(str::to_owned))
+        .collect();
+    files.sort();
+    assert_eq!(files, SCENES.iter().map(|e| e.name).collect::<Vec<_>>());
+}
+
+#[test]
+fn scenes_load_with_the_sizes_and_the_lints_they_should_have() {
+    for e in SCENES {
+        let text = text(e.name);
+        assert!(text.starts_with("/*") && text.contains("Try: "), "{} does not say what to try", e.name);
+        let (scene, report) = load(&text, &mut |_| Err("no files".into()));
+        let codes: Vec<&str> = report.diagnostics.iter().map(|d| d.code).collect();
+        assert_eq!(codes, e.lints, "{}: {:?}", e.name, report.diagnostics);
+        let m = scene.unwrap().mechanism;
+        let sizes = [m.solid_count(), m.joints().len(), m.scalar_constraints()];
+        assert_eq!(sizes, [e.solids, e.joints, e.constraints], "{}", e.name);
+    }
+}
+
+#[test]
+fn scenes_close_from_their_file_pose() {
+    for e in SCENES {
+        let m = read(e.name).mechanism;
+        let mut s = State::new(&m);
+        let report = assemble(&m, &mut s, &AssembleConfig { tolerance: 1e-6, ..Default::default() });
+        assert_eq!(report.outcome, Outcome::Ok, "{}: {report:?}", e.name);
+        assert!(report.iterations <= e.iterations, "{}: {} iterations", e.name, report.iterations);
+        assert!(open_gaps(&m, &s, 1e-6).is_empty(), "{}", e.name);
+    }
+}
+
+#[test]
+fn scenes_keep_the_freedoms_they_promise() {
+    for e in SCENES {
+        let m = read(e.name).mechanism;
+        let mut s = State::new(&m);
+        assemble(&m, &mut s, &AssembleConfig { tolerance: 1e-9, ..Default::default() });
+        let found = diagnose(&m, &s, 1000, 1e-6);
+        assert_eq!(found.freedoms, e.freedoms, "{}", e.name);
+        assert_eq!(found.dependencies(true).count(), 0, "{}", e.name);
+    }
+}
+
+/// The pyramid's acrobats are whole in the file: only what binds them stands open, by less than a forearm.
+#[test]
+fn only_the_bindings_of_the_characters_are_open() {
+    let m = read("characters").mechanism;
+    for gap in open_gaps(&m, &State::new(&m), 1e-9) {
+        let name = m.joint_name(gap.joint);
+        assert!(name.starts_with("hold-") || name == "ground", "{name}");
+        assert!(gap.length() < 0.3, "{name}: {}", gap.length());
+    }
+}
+
+#[test]
+fn generated_files_are_what_the_generator_makes() {
+    for (name, made) in [
+        ("mesh5", generate::net(5, 5)),
+        ("characters", generate::characters(10)),
+        ("scissor-lift", generate::scissor(3)),
+    ] {
+        assert!(text(name) == made.unwrap(), "scenes/{name}.lw differs from its generator");
+    }
+}
+
+/// Counts of Faure 1999: the ladders of section 4 and the mesh of Figure 6.
+#[test]
+fn generated_scenes_load_and_count_as_in_the_papers() {
+    for (kind, sizes, acyclic, loops) in [
+        ("ladder", vec![6, 96], 3744, 288),
+        ("ladder", vec![12, 1], 75, 3),
+        ("net", vec![11, 11], 957, 600),
+        ("seaweed", vec![2], 216, 0),
+        ("chain", vec![10], 30, 0),
+        ("ring", vec![6], 15, 3),
+    ] {
+        let text = generate::generate(kind, &sizes, 1.0).unwrap();
+        let (scene, report) = load(&text, &mut |_| Err("no files".into()));
+        assert!(report.diagnostics.is_empty(), "{kind} {sizes:?}: {:?}", report.diagnostics);
+        let m = scene.unwrap().mechanism;
+        let graph = Graph::new(&m);
+        assert_eq!((graph.acyclic, graph.loops), (acyclic, loops), "{kind} {sizes:?}");
+        let worst = open_gaps(&m, &State::new(&m), 1e-9);
+        assert!(worst.is_empty(), "{kind} {sizes:?} is open: {worst:?}");
+    }
+    for kind in generate::KINDS {
+        let text = generate::generate(kind.name, &vec![5; kind.sizes.len()], 2.0).unwrap();
+        let (_, report) = load(&text, &mut |_| Err("no files".into()));
+        assert!(report.diagnostics.is_empty(), "{}: {:?}", kind.name, report.diagnostics);
+    }
+}
+
+#[test]
+fn every_scene_can_be_drawn() {
+    for e in SCENES {
+        let scene = read(e.name);
+        let (m, s) = (&scene.mechanism, State::new(&scene.mechanism));
+        let graph = Graph::new(m);
+        let closures: Vec<JointId> =
+            (0..m.joints().len() as u32).map(JointId).filter(|j| graph.closes_loop(*j)).collect();
+        let gaps = open_gaps(m, &s, 1e-6);
+        let title = scene.title.as_deref().unwrap_or_default();
+        let o = SvgOptions { title, closures: &closures, gaps: &gaps, ..Default::default() };
+        let drawing = svg(m, &s, &o);
+        assert!(!drawing.contains("NaN") && !title.is_empty() && drawing.contains("class=\"solids\""));
+        let bytes = glb(m, &s);
+        assert_eq!(bytes[8..12], (bytes.len() as u32).to_le_bytes(), "{}", e.name);
+    }
+}
