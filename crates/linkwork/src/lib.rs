@@ -4,8 +4,6 @@
 
 pub mod diagnose;
 pub mod formats;
-#[path = "scene/generate/mod.rs"]
-pub mod generate;
 pub mod graph;
 pub mod joint;
 pub mod material;
@@ -27,6 +25,7 @@ pub use joint::{
 pub use material::Material;
 pub use math::{Matrix, Pose, Rotation, Vector};
 pub use mechanism::{MaterialId, Mechanism, ModelError, TrajectoryId};
+pub use scene::generate;
 pub use shape::{Mesh, PlacedShape, Shape};
 pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;

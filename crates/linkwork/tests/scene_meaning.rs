@@ -5,6 +5,7 @@ use linkwork::{
     Collide, Direction, DriveAim, JointId, Kernel, Mask, PlacedShape, Pose, Rank, Region, Rotation, SolidId,
     State, Vector,
 };
+use proptest::prelude::*;
 use std::f64::consts::PI;
 
 const APPENDIX_A: &str = include_str!("fixtures/appendix-a.lw");
@@ -270,10 +271,87 @@ fn many_unknown_names_do_not_blow_up() {
 
 #[test]
 fn multiplied_blocks_are_refused() {
-    let text = format!("solid {}: {} end", "x".repeat(1), "shape sphere 1; ".repeat(10));
-    assert!(load(&text, &mut files).1.has_errors(), "no mass");
     let names: String = (0..20_000).map(|i| format!("n{i} ")).collect();
     let text = format!("solid {names}: mass 1; {} end", "shape sphere 1; ".repeat(20_000));
     let (_, report) = load(&text, &mut files);
     assert_eq!(report.diagnostics[0].code, "E010");
+}
+
+/// Loads, lays out and writes back; the lints that remain.
+fn check_scene(name: &str, text: &str) -> Vec<&'static str> {
+    let (scene, report) = load(text, &mut files);
+    assert!(scene.is_some(), "{}", report.render(name, text, false));
+    let laid_out = fmt(text).unwrap();
+    assert_eq!(laid_out, fmt(&laid_out).unwrap(), "{name}");
+    check_written(text);
+    report.diagnostics.iter().map(|d| d.code).collect()
+}
+
+#[test]
+fn every_scene_of_the_collection_loads() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "lw") {
+            continue;
+        }
+        count += 1;
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let lints = check_scene(&name, &std::fs::read_to_string(&path).unwrap());
+        // Appendix A is kept as printed, and is linted for its `max 9`.
+        assert_eq!(lints, if name == "monocycle.lw" { vec!["L001"] } else { vec![] }, "{name}");
+    }
+    assert!(count >= 10, "{count} scenes");
+}
+
+#[test]
+fn every_generated_scene_loads() {
+    for kind in linkwork::generate::KINDS {
+        let text = linkwork::generate::generate(kind.name, &vec![5; kind.sizes.len()], 3.0).unwrap();
+        assert_eq!(check_scene(kind.name, &text), [""; 0], "{}", kind.name);
+    }
+}
+
+/// The full example with words and stretches of it replaced, repeated or lost.
+fn damaged() -> impl Strategy<Value = String> {
+    let words: Vec<&'static str> = EVERYTHING.split_inclusive([' ', '\n']).collect();
+    let count = words.len();
+    let change = (0..count, 0..count, 0usize..6, 0usize..4);
+    prop::collection::vec(change, 1..8).prop_map(move |changes| {
+        let mut words = words.clone();
+        for (at, other, length, kind) in changes {
+            let at = at % words.len();
+            let end = (at + length).min(words.len());
+            match kind {
+                0 => drop(words.drain(at..end)),
+                1 => words[at] = words[other % words.len()],
+                2 => words.insert(at, ["; ", "end ", ": ", "-1 ", "0 ", "1e9 ", "\" ", "/* "][other % 8]),
+                _ => drop(words.splice(at..at, words[at..end].to_vec())),
+            }
+            if words.is_empty() {
+                words.push("end");
+            }
+        }
+        words.concat()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damage_is_reported_or_harmless(text in damaged()) {
+        let (scene, report) = load(&text, &mut files);
+        prop_assert_eq!(scene.is_none(), report.has_errors());
+        report.render("t.lw", &text, false);
+        if let Ok(laid_out) = fmt(&text) {
+            prop_assert_eq!(&fmt(&laid_out).unwrap(), &laid_out);
+            let (again, _) = load(&laid_out, &mut files);
+            prop_assert_eq!(again.is_some(), scene.is_some());
+        }
+        if scene.is_some() {
+            check_written(&text);
+        }
+    }
 }

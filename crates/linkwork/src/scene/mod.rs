@@ -17,6 +17,7 @@
 pub mod codes;
 mod diagnostic;
 mod format;
+pub mod generate;
 pub mod lex;
 pub mod limits;
 mod lower;

@@ -6,7 +6,6 @@ use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
 use crate::scene::syntax::Span;
 use crate::solid::{Collide, Kernel, Solid, SolidId};
-use std::collections::BTreeSet;
 
 impl<'x, 't> Lowering<'x, 't> {
     pub(super) fn lint_scene(&mut self) {
@@ -42,13 +41,11 @@ impl<'x, 't> Lowering<'x, 't> {
         let touches = |s: &Solid| !s.shapes.is_empty() && s.collide != Collide::None;
         let solids = self.scene.mechanism.solids();
         let floor = solids.iter().any(|s| s.kernel != Kernel::Dynamic && touches(s));
-        let pushed: BTreeSet<SolidId> = self.scene.forces.iter().map(|f| f.solid).collect();
         let mut loose = Vec::new();
         for (index, solid) in solids.iter().enumerate().skip(1) {
             let held = self.used.solids.get(index).copied().unwrap_or(false);
             let lands = floor && touches(solid);
-            let pushed = pushed.contains(&SolidId(index as u32));
-            if solid.kernel == Kernel::Dynamic && !held && !lands && !pushed {
+            if solid.kernel == Kernel::Dynamic && !held && !lands {
                 loose.push((solid.name.clone(), self.scene.sources.solid(SolidId(index as u32))));
             }
         }

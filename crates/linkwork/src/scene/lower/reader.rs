@@ -30,8 +30,10 @@ pub(super) enum Quantity {
 
 /// Larger lengths, times and angles lose all precision beside everything else.
 const LARGEST_LENGTH: f64 = 1e9;
-/// Larger (or smaller nonzero) values of any kind overflow (or vanish) when multiplied a few times.
+/// Larger values of any kind overflow when multiplied a few times.
 const LARGEST: f64 = 1e30;
+/// Smaller nonzero values overflow when divided by.
+const SMALLEST: f64 = 1e-30;
 
 pub(super) struct Reader<'l, 'x, 't> {
     pub low: &'l mut Lowering<'x, 't>,
@@ -160,10 +162,6 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
                 ),
             );
         }
-        if si != 0.0 && si.abs() < 1.0 / LARGEST {
-            let message = format!("{} is absurdly small for {what}", brief(self.low.file.str(arg.span)));
-            return self.fail_hint(codes::ABSURD_SIZE, arg.span, message, "write 0 if zero is meant");
-        }
         if quantity == Quantity::Angle && unit.is_none() && si.abs() > std::f64::consts::TAU {
             self.low.note_radians(si, arg.span, self.clause.word);
         }
@@ -174,11 +172,20 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
         Some(self.number_at(what, quantity)?.0)
     }
 
+    /// Refuses what would overflow when divided by. Parts of vectors may be as small as they like.
+    pub fn not_tiny(&mut self, value: f64, span: Span, what: &str) -> Option<f64> {
+        if value == 0.0 || value.abs() >= SMALLEST {
+            return Some(value);
+        }
+        let message = format!("{} is absurdly small for {what}", brief(self.low.file.str(span)));
+        self.fail_hint(codes::ABSURD_SIZE, span, message, "write 0 if zero is meant")
+    }
+
     /// A number greater than zero.
     pub fn positive(&mut self, what: &str, quantity: Quantity) -> Option<f64> {
         let (value, span) = self.number_at(what, quantity)?;
         if value > 0.0 {
-            return Some(value);
+            return self.not_tiny(value, span, what);
         }
         self.fail(codes::NOT_POSITIVE, span, format!("{what} must be greater than zero"))
     }
@@ -187,7 +194,7 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
     pub fn not_negative(&mut self, what: &str, quantity: Quantity) -> Option<f64> {
         let (value, span) = self.number_at(what, quantity)?;
         if value >= 0.0 {
-            return Some(value);
+            return self.not_tiny(value, span, what);
         }
         self.fail(codes::OUT_OF_RANGE, span, format!("{what} must not be negative"))
     }

@@ -128,7 +128,12 @@ impl<'x, 't> Lowering<'x, 't> {
             "density" => parts.density = self.read(words, c, |r| r.positive("the density", Quantity::Plain)),
             "inertia" => {
                 let inertia = self.read(words, c, |r| {
-                    let [xx, yy, zz] = r.vector("the moments ixx iyy izz", Quantity::Plain)?.to_array();
+                    let mut moments = [0.0; 3];
+                    for moment in &mut moments {
+                        let (value, span) = r.number_at("the moments ixx iyy izz", Quantity::Plain)?;
+                        *moment = r.not_tiny(value, span, "a moment of inertia")?;
+                    }
+                    let [xx, yy, zz] = moments;
                     let products = match r.left() {
                         0 => [0.0; 3],
                         _ => r.vector("the products ixy ixz iyz", Quantity::Plain)?.to_array(),
@@ -215,6 +220,10 @@ impl<'x, 't> Lowering<'x, 't> {
             (None, Some(density)) if has_volume => Some(density * from_shapes.mass),
             _ => None,
         };
+        if let Some(absurd) = mass.filter(|m| !(1e-30..=1e30).contains(m)) {
+            let message = format!("its shapes and density make an absurd mass of {absurd:e}");
+            self.report(Diagnostic::new(codes::ABSURD_SIZE, self.header(block), message));
+        }
         if physical && mass.is_none() && !self.incomplete(block) {
             self.complain_about_mass(parts, block, seen, has_volume);
         }
@@ -302,7 +311,7 @@ impl Reader<'_, '_, '_> {
     fn mass(&mut self) -> Option<f64> {
         let (mass, span) = self.number_at("the mass", Quantity::Plain)?;
         if mass >= 0.0 {
-            return Some(mass);
+            return self.not_tiny(mass, span, "the mass");
         }
         self.fail(codes::NOT_POSITIVE, span, "a mass cannot be negative")
     }
