@@ -124,7 +124,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
 
 fn scatter(text: &str) -> Result<Scatter, String> {
     let number = |t: &str| match t.trim().parse::<f64>() {
-        Ok(x) if x >= 0.0 && x <= 1e6 => Ok(x),
+        Ok(x) if (0.0..=1e6).contains(&x) => Ok(x),
         Ok(_) => Err("numbers from 0 to 1e6 are needed".to_owned()),
         Err(_) => Err("one or two numbers are needed, as in 1 or 1,0.5".to_owned()),
     };

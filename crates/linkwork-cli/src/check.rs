@@ -273,7 +273,7 @@ impl Findings<'_> {
                 format!("{} {}{auto}", k.name(), report::magnitude(self.cost(k)))
             })
             .collect();
-        format!("{} multiplications a solve, predicted", costs.join(", "))
+        format!("{}\n                multiplications a solve, predicted", costs.join(", "))
     }
 
     /// Islands one by one, when there are several or one of them is at a special pose.

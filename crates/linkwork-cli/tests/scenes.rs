@@ -113,3 +113,26 @@ fn the_acrobats_take_at_most_six_iterations() {
     assert_eq!(report["constraints"]["total"], 758);
     assert!(report["iterations"]["geometric"].as_u64().unwrap() <= 6);
 }
+
+/// The README's scene and the report it shows, except for the time and the last digits.
+#[test]
+fn the_readme_shows_what_happens() {
+    let folder = folder("readme");
+    let readme = std::fs::read_to_string(common::root().join("README.md")).unwrap();
+    let block =
+        |fence: &str| readme.split(fence).nth(1).and_then(|t| t.split("```").next()).expect("a block");
+    std::fs::write(folder.join("four-bar.lw"), block("```lw\n")).unwrap();
+    let run =
+        common::command(&["assemble", "four-bar.lw", "-o", "four-bar.svg"]).current_dir(&folder).output();
+    let shown = String::from_utf8(run.unwrap().stdout).unwrap();
+    let untimed = |t: &str| -> Vec<String> {
+        let line = |l: &str| match (l.starts_with("  ok"), l.starts_with("  largest gap")) {
+            (true, _) => l.split(',').next().unwrap_or("").to_owned(),
+            (_, true) => l.split('(').nth(1).unwrap_or("").to_owned(),
+            _ => l.to_owned(),
+        };
+        t.lines().filter(|l| !l.starts_with('$')).map(line).collect()
+    };
+    assert_eq!(untimed(&shown), untimed(block("```text\n")));
+    assert!(block("```lw\n").lines().count() <= 15);
+}

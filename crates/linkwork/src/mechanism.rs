@@ -86,18 +86,20 @@ impl Mechanism {
         if self.names.contains_key(&solid.name) {
             return fail("the name is taken".into());
         }
-        if solid.kernel == Kernel::Dynamic && solid.mobility.is_none() {
-            if let Some(complaint) = solid.mass.complaint() {
-                return fail(complaint);
-            }
+        if solid.kernel == Kernel::Dynamic
+            && solid.mobility.is_none()
+            && let Some(complaint) = solid.mass.complaint()
+        {
+            return fail(complaint);
         }
-        if let Some(m) = solid.mobility {
-            if !(m.translate >= 0.0 && m.rotate >= 0.0 && m.translate.is_finite() && m.rotate.is_finite()) {
-                return fail(format!(
-                    "mobility {} {} is not a pair of finite numbers >= 0",
-                    m.translate, m.rotate
-                ));
-            }
+        let usable = |x: f64| x >= 0.0 && x.is_finite();
+        if let Some(m) = solid.mobility
+            && !(usable(m.translate) && usable(m.rotate))
+        {
+            return fail(format!(
+                "mobility {} {} is not a pair of finite numbers >= 0",
+                m.translate, m.rotate
+            ));
         }
         if !(solid.pose.is_finite() && solid.velocity.is_finite() && solid.spin.is_finite()) {
             return fail("pose or velocity is not finite".into());
@@ -105,10 +107,10 @@ impl Mechanism {
         if !(0.5..2.0).contains(&solid.pose.rotation.length()) {
             return fail("orientation is not a rotation".into());
         }
-        if let Kernel::Scripted(t) = solid.kernel {
-            if t.0 as usize >= self.trajectories.len() {
-                return fail("follows a trajectory that does not exist".into());
-            }
+        if let Kernel::Scripted(t) = solid.kernel
+            && t.0 as usize >= self.trajectories.len()
+        {
+            return fail("follows a trajectory that does not exist".into());
         }
         let id = SolidId(self.solids.len() as u32);
         self.names.insert(solid.name.clone(), id);

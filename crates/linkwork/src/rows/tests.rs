@@ -14,7 +14,8 @@ pub(crate) fn every_joint(a: u32, b: u32, r: &mut Random) -> Vec<(&'static str, 
     let mut f = || (frame(a, r), frame(b, r));
     let free = Range::FREE;
     let mut out = Vec::new();
-    let makers: [(&str, fn(Frame, Frame) -> Joint); 9] = [
+    type Maker = fn(Frame, Frame) -> Joint;
+    let makers: [(&str, Maker); 9] = [
         ("ball", Joint::ball),
         ("pin", Joint::pin),
         ("cylindrical", Joint::cylindrical),
