@@ -53,9 +53,26 @@ impl CliqueGraph {
         }
         let mut weight: Vec<u64> =
             cliques.iter().map(|c| c.iter().map(|k| u64::from(self.sizes[*k as usize])).sum()).collect();
-        // Sum of clique weights: an upper bound of the degree, cheap to keep and nearly as good as the exact one.
-        let degree = |k: usize, member: &[Vec<u32>], weight: &[u64]| -> u64 {
-            member[k].iter().map(|c| weight[*c as usize] - u64::from(self.sizes[k])).sum()
+        let mut seen = vec![0u32; n];
+        let mut stamp = 0u32;
+        // The exact degree while neighbourhoods are small; the sum of clique weights, an upper bound, where they are
+        // not. The bound alone orders ladders badly: it counts joints that two cliques share twice.
+        let mut degree = |k: usize, member: &[Vec<u32>], cliques: &[Vec<u32>], weight: &[u64]| -> u64 {
+            const EXACT: usize = 400;
+            let own = u64::from(self.sizes[k]);
+            if member[k].iter().map(|c| cliques[*c as usize].len()).sum::<usize>() > EXACT {
+                return member[k].iter().map(|c| weight[*c as usize] - own).sum();
+            }
+            stamp += 1;
+            seen[k] = stamp;
+            let mut sum = 0;
+            for j in member[k].iter().flat_map(|c| &cliques[*c as usize]) {
+                if seen[*j as usize] != stamp {
+                    seen[*j as usize] = stamp;
+                    sum += u64::from(self.sizes[*j as usize]);
+                }
+            }
+            sum
         };
         let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); n];
         let mut queue = BTreeSet::new();
@@ -64,7 +81,7 @@ impl CliqueGraph {
             match self.after.get(k) {
                 Some(&a) if a != u32::MAX => waiting[a as usize].push(k as u32),
                 _ => {
-                    let d = (stage[k], degree(k, &member, &weight), k as u32);
+                    let d = (stage[k], degree(k, &member, &cliques, &weight), k as u32);
                     key[k] = Some(d);
                     queue.insert(d);
                 }
@@ -97,13 +114,14 @@ impl CliqueGraph {
                 member[j as usize].push(c);
             }
             weight.push(below);
+            cliques.push(merged.clone());
             for j in std::mem::take(&mut waiting[k]) {
                 key[j as usize] = Some((stage[j as usize], 0, j));
                 queue.insert((stage[j as usize], 0, j));
             }
             for &j in &merged {
                 if let Some(old) = key[j as usize] {
-                    let new = (old.0, degree(j as usize, &member, &weight), j);
+                    let new = (old.0, degree(j as usize, &member, &cliques, &weight), j);
                     if new != old {
                         queue.remove(&old);
                         queue.insert(new);
@@ -111,8 +129,7 @@ impl CliqueGraph {
                     }
                 }
             }
-            out.below[k] = merged.clone();
-            cliques.push(merged);
+            out.below[k] = merged;
         }
         out
     }

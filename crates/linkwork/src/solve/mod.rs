@@ -119,6 +119,8 @@ pub(crate) struct Scaled {
     /// Number of solids.
     width: usize,
     mean_diagonal: f64,
+    /// Diagonal of `A`.
+    diagonal: Vec<f64>,
     /// Per solid: factor of the inverse mass.
     roots: Vec<(f64, [f64; 6])>,
 }
@@ -128,6 +130,7 @@ impl Scaled {
         self.w.clear();
         self.solids.clear();
         self.active.clear();
+        self.diagonal.clear();
         self.width = p.masses.len();
         self.roots.clear();
         self.roots.extend((0..self.width).map(|s| factor_inverse_mass(p.masses, s)));
@@ -151,10 +154,10 @@ impl Scaled {
                         ];
                     }
                 }
-                if active {
-                    trace += dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);
-                    n += 1;
-                }
+                let diagonal = dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);
+                trace += diagonal;
+                n += i32::from(active);
+                self.diagonal.push(diagonal);
                 self.w.push(w);
                 self.solids.push(g.solids);
                 self.active.push(active);

@@ -16,8 +16,10 @@ pub struct SparseDirect {
     /// The pattern that was analysed: per group the solids, first row and row count.
     pattern: Vec<([usize; 2], usize, usize)>,
     moves: Vec<bool>,
-    refine: bool,
-    shift: f64,
+    /// No damping was asked for.
+    exact: bool,
+    /// Dependent rows that the factorisation left out.
+    vanished: usize,
     residual: Vec<f64>,
     step: Vec<f64>,
     y: Vec<[f64; 6]>,
@@ -29,6 +31,7 @@ struct Part {
     groups: Vec<Group>,
     symbolic: Symbolic,
     numeric: Numeric,
+    vanished: usize,
 }
 
 impl SparseDirect {
@@ -47,6 +50,61 @@ impl SparseDirect {
             && self.moves.len() == masses.len()
             && rows.groups.iter().zip(&self.pattern).all(|(g, p)| (g.solids, g.first, g.count) == *p)
             && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
+    }
+
+    fn refactor(&mut self, shift: f64) {
+        let w = &self.w;
+        super::parallel::each(
+            &mut self.parts,
+            |part| part.symbolic.flops,
+            |part| part.vanished = part.numeric.factor(&part.symbolic, w, &part.groups, shift),
+        );
+        self.vanished = self.parts.iter().map(|p| p.vanished).sum();
+    }
+
+    /// Corrects `lambda` by solves for what is left, as long as that helps. `residual` is current before and after.
+    fn refine(
+        &mut self,
+        b: &[f64],
+        lambda: &mut [f64],
+        rounds: usize,
+        work: &Work,
+        report: &mut SolveReport,
+    ) {
+        for round in 0..rounds {
+            if report.residual <= work.tolerance {
+                break;
+            }
+            if work.is_over() {
+                report.stop = Stop::Time;
+                return;
+            }
+            let mut step = std::mem::take(&mut self.step);
+            for part in &mut self.parts {
+                part.numeric.solve(&part.symbolic, &part.groups, &self.residual, &mut step);
+            }
+            lambda.iter_mut().zip(&step).for_each(|(l, s)| *l += s);
+            let left = self.residual(b, lambda);
+            report.iterations += 1;
+            if !(left < report.residual) && (round > 0 || !left.is_finite()) {
+                // No better: what is left is out of reach, or rounding.
+                lambda.iter_mut().zip(&step).for_each(|(l, s)| *l -= s);
+                self.step = step;
+                report.residual = self.residual(b, lambda);
+                report.stop = Stop::LeastSquares;
+                return;
+            }
+            self.step = step;
+            let stalled = left > 0.5 * report.residual && round > 0;
+            report.residual = left;
+            if stalled {
+                report.stop = Stop::LeastSquares;
+                return;
+            }
+        }
+        if report.residual <= work.tolerance {
+            report.stop = Stop::Tolerance;
+        }
     }
 
     /// `residual = b - A lambda`, on active rows.
@@ -99,77 +157,41 @@ impl LinearSolver for SparseDirect {
         self.analyse(p.rows, p.masses);
         self.w.fill(p);
         self.y.resize(self.w.width, [0.0; 6]);
-        self.refine = p.damping.is_none();
-        self.shift = p.damping.unwrap_or(TINY) * self.w.mean_diagonal;
-        let (w, shift) = (&self.w, self.shift);
-        super::parallel::each(
-            &mut self.parts,
-            |part| part.symbolic.flops,
-            |part| {
-                part.numeric.factor(&part.symbolic, &w.w, |r| w.active[r], &part.groups, shift);
-            },
-        );
+        self.exact = p.damping.is_none();
+        self.refactor(p.damping.unwrap_or(0.0) * self.w.mean_diagonal);
     }
 
+    /// First with the exact factorisation, in which dependent rows are left out: as good as it gets when the rows are
+    /// consistent. If they are not, once more with the regularised matrix, whose refinement tends to least squares.
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
         for (l, active) in lambda.iter_mut().zip(&self.w.active) {
-            if !*active || !self.refine {
+            if !*active || !self.exact {
                 *l = 0.0;
             }
         }
         // A warm start is trusted only if it is better than nothing.
         let cold =
             b.iter().zip(&self.w.active).fold(0.0, |m: f64, (b, a)| if *a { m.max(b.abs()) } else { m });
-        let mut best =
-            if lambda.iter().all(|l| *l == 0.0) { f64::INFINITY } else { self.residual(b, lambda) };
-        if !(best <= cold) {
+        let warm = if lambda.iter().all(|l| *l == 0.0) { f64::INFINITY } else { self.residual(b, lambda) };
+        if !(warm <= cold) {
             lambda.fill(0.0);
             for ((r, b), a) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
                 *r = if *a { *b } else { 0.0 };
             }
-            best = largest(&self.residual);
         }
-        let rounds = if self.refine { work.iterations.clamp(1, 5) } else { 1 };
-        let mut report = SolveReport { residual: best, iterations: 0, stop: Stop::Iterations };
-        while report.iterations < rounds {
-            if best <= work.tolerance {
-                break;
-            }
-            if work.is_over() {
-                report.stop = Stop::Time;
-                break;
-            }
-            let mut step = std::mem::take(&mut self.step);
-            let residual = &self.residual;
-            for part in &mut self.parts {
-                part.numeric.solve(&part.symbolic, &part.groups, residual, &mut step);
-            }
-            for ((l, s), a) in lambda.iter_mut().zip(&step).zip(&self.w.active) {
-                *l += if *a { *s } else { 0.0 };
-            }
-            let left = self.residual(b, lambda);
-            report.iterations += 1;
-            let worse = !(left < best) && report.iterations > 1;
-            if worse || !left.is_finite() {
-                // Refinement ends where it no longer helps: what is left is out of reach.
-                for ((l, s), a) in lambda.iter_mut().zip(&step).zip(&self.w.active) {
-                    *l -= if *a { *s } else { 0.0 };
-                }
+        let mut report =
+            SolveReport { residual: largest(&self.residual), iterations: 0, stop: Stop::Iterations };
+        let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
+        self.refine(b, lambda, rounds, work, &mut report);
+        let conflict = report.residual > 1e-9 * cold && report.residual > work.tolerance;
+        if self.exact && self.vanished > 0 && conflict && report.stop != Stop::Time && work.iterations > 1 {
+            self.refactor(TINY * self.w.mean_diagonal);
+            lambda.fill(0.0);
+            report.residual = self.residual(b, lambda);
+            self.refine(b, lambda, 4, work, &mut report);
+            if report.stop == Stop::Iterations {
                 report.stop = Stop::LeastSquares;
-                self.step = step;
-                break;
             }
-            self.step = step;
-            let stalled = left > 0.5 * best && report.iterations > 1;
-            best = left;
-            if stalled {
-                report.stop = Stop::LeastSquares;
-                break;
-            }
-        }
-        report.residual = best;
-        if best <= work.tolerance {
-            report.stop = Stop::Tolerance;
         }
         report
     }

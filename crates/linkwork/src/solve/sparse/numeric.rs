@@ -1,7 +1,8 @@
 //! The numbers of a factorisation: fill fronts, eliminate pivots, substitute. Allocates nothing after the first time.
 
 use super::symbolic::{Front, Symbolic};
-use crate::rows::dot6;
+use crate::rows::{Group, dot6};
+use crate::solve::Scaled;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -13,12 +14,17 @@ pub(crate) struct Numeric {
     /// Pivots in elimination order, and their inverses.
     pivots: Vec<f64>,
     inverse: Vec<f64>,
+    /// Below this a pivot has vanished; negative where none may.
+    least: Vec<f64>,
     /// Row of scaled coefficients during elimination, and scattered parts during substitution.
     row: Vec<f64>,
     scaled: Vec<f64>,
     x: Vec<f64>,
 }
 
+/// A pivot below this share of its row's diagonal is rounding: the row depends on rows before it. Long chains get down
+/// to the inverse square of their number of links, which stays above for a hundred thousand.
+const VANISHES: f64 = 1e-11;
 /// Fronts with more pivots than this are eliminated in slices, the bulk by matrix products.
 const SLICE: usize = 32;
 /// Updates of at least this many rows by as many pivots go through faer's product.
@@ -30,28 +36,27 @@ impl Numeric {
         self.updates.resize(s.update_len, 0.0);
         self.pivots.resize(s.scalars, 0.0);
         self.inverse.resize(s.scalars, 0.0);
+        self.least.resize(s.scalars, 0.0);
         self.row.resize(s.largest_front.max(1), 0.0);
         let large = s.fronts.iter().map(|f| f.size() * f.pivots.min(256)).max().unwrap_or(0);
         self.scaled.resize(large, 0.0);
         self.x.resize(s.scalars, 0.0);
     }
 
-    /// Factors `W W^T + shift`; rows that are not active get a unit pivot.
-    pub fn factor(
-        &mut self,
-        s: &Symbolic,
-        w: &[[[f64; 6]; 2]],
-        active: impl Fn(usize) -> bool,
-        groups: &[crate::rows::Group],
-        shift: f64,
-    ) {
+    /// Factors `W W^T + shift`; rows that are not active get a unit pivot. Tells how many pivots vanished: with no shift
+    /// those rows depend on others and are left out (`lambda = 0`), which is exact as long as they ask for nothing new.
+    pub fn factor(&mut self, s: &Symbolic, w: &Scaled, groups: &[Group], shift: f64) -> usize {
+        let mut vanished = 0;
         self.panels.fill(0.0);
         // Shift and unit pivots first: every row of every group.
         let mut local = 0;
         self.pivots.fill(-1.0);
+        self.least.fill(-1.0);
         for g in groups {
             for r in g.range() {
-                self.pivots[s.place[local] as usize] = if active(r) { shift } else { 1.0 };
+                let at = s.place[local] as usize;
+                self.pivots[at] = if w.active[r] { shift } else { 1.0 };
+                self.least[at] = if shift == 0.0 { VANISHES * w.diagonal[r] } else { -1.0 };
                 local += 1;
             }
         }
@@ -61,7 +66,7 @@ impl Numeric {
             for k in 0..p {
                 panel[k * n + k] = self.pivots[front.first + k];
             }
-            gather(panel, n, s, front, w);
+            gather(panel, n, s, front, &w.w);
             let below = front.below.len();
             // Take over the children's updates; the pool guarantees that they do not overlap this one.
             self.updates[front.update..front.update + below * below].fill(0.0);
@@ -71,17 +76,20 @@ impl Numeric {
                 extend_add(panel, &mut self.updates, n, p, front, c, &s.maps[map as usize..map as usize + m]);
             }
             let update = &mut self.updates[front.update..front.update + below * below];
-            eliminate(
-                panel,
-                update,
-                n,
-                p,
-                &mut self.pivots[front.first..front.first + p],
-                &mut self.inverse[front.first..front.first + p],
-                &mut self.row,
-                &mut self.scaled,
-            );
+            let own = front.first..front.first + p;
+            let (pivots, inverse, least) =
+                (&mut self.pivots[own.clone()], &mut self.inverse[own.clone()], &self.least[own]);
+            vanished += match p {
+                1 => eliminate_few::<1>(panel, update, n, pivots, inverse, least),
+                2 => eliminate_few::<2>(panel, update, n, pivots, inverse, least),
+                3 => eliminate_few::<3>(panel, update, n, pivots, inverse, least),
+                4 => eliminate_few::<4>(panel, update, n, pivots, inverse, least),
+                5 => eliminate_few::<5>(panel, update, n, pivots, inverse, least),
+                6 => eliminate_few::<6>(panel, update, n, pivots, inverse, least),
+                _ => eliminate(panel, update, n, p, pivots, inverse, least, &mut self.row, &mut self.scaled),
+            };
         }
+        vanished
     }
 
     /// Solves in elimination order, in place.
@@ -133,7 +141,7 @@ impl Numeric {
     }
 
     /// One right side: `out = (W W^T + shift)^-1 b`, both by the rows of the groups.
-    pub fn solve(&mut self, s: &Symbolic, groups: &[crate::rows::Group], b: &[f64], out: &mut [f64]) {
+    pub fn solve(&mut self, s: &Symbolic, groups: &[Group], b: &[f64], out: &mut [f64]) {
         self.x.fill(0.0);
         let mut local = 0;
         for g in groups {
@@ -160,13 +168,22 @@ fn gather(panel: &mut [f64], n: usize, s: &Symbolic, front: &Front, w: &[[[f64; 
         let a = &w[t.a.0 as usize..t.a.0 as usize + rows];
         let b = &w[t.b.0 as usize..t.b.0 as usize + cols];
         let (sa, sb) = (t.a.1 as usize & 1, t.b.1 as usize & 1);
-        let diagonal = t.at.0 == t.at.1;
+        let start = t.at.1 as usize * n + t.at.0 as usize;
+        if let ([a0, a1, a2], [b0, b1, b2]) = (a, b) {
+            // Ball joints, by far the most common: three by three without loops. On the diagonal the upper triangle is
+            // written too; nobody reads it.
+            let (a, b) = ([&a0[sa], &a1[sa], &a2[sa]], [&b0[sb], &b1[sb], &b2[sb]]);
+            for (j, b) in b.into_iter().enumerate() {
+                let x = &mut panel[start + j * n..start + j * n + 3];
+                x[0] += dot6(a[0], b);
+                x[1] += dot6(a[1], b);
+                x[2] += dot6(a[2], b);
+            }
+            continue;
+        }
         for (j, wb) in b.iter().enumerate() {
-            let start = (t.at.1 as usize + j) * n + t.at.0 as usize;
-            let skip = if diagonal { j } else { 0 };
-            let wb = &wb[sb];
-            for (x, wa) in panel[start + skip..start + rows].iter_mut().zip(&a[skip..]) {
-                *x += dot6(&wa[sa], wb);
+            for (x, wa) in panel[start + j * n..start + j * n + rows].iter_mut().zip(a) {
+                *x += dot6(&wa[sa], &wb[sb]);
             }
         }
     }
@@ -227,10 +244,11 @@ fn eliminate(
     p: usize,
     pivots: &mut [f64],
     inverse: &mut [f64],
+    least: &[f64],
     row: &mut [f64],
     scaled: &mut [f64],
-) {
-    let mut done = 0;
+) -> usize {
+    let (mut done, mut vanished) = (0, 0);
     while done < p {
         let end = if p - done <= SLICE + SLICE / 2 { p } else { done + SLICE };
         // Within the slice: left-looking by columns.
@@ -241,9 +259,13 @@ fn eliminate(
                 *c = left[j * n + k] * pivots[j];
             }
             subtract(&mut column[k..], &left[done * n..], n, k, &row[..k - done]);
-            // The regularisation keeps true pivots away from zero; an exact zero can only be an all-zero row.
-            pivots[k] = if column[k] == 0.0 { 1.0 } else { column[k] };
-            inverse[k] = 1.0 / pivots[k];
+            let pivot = column[k];
+            if pivot <= least[k] && least[k] >= 0.0 || pivot == 0.0 {
+                (pivots[k], inverse[k]) = (0.0, 0.0);
+                vanished += 1;
+            } else {
+                (pivots[k], inverse[k]) = (pivot, 1.0 / pivot);
+            }
             column[k + 1..].iter_mut().for_each(|x| *x *= inverse[k]);
         }
         // Columns of later slices.
@@ -311,7 +333,7 @@ fn eliminate(
             -1.0,
             Par::Seq,
         );
-        return;
+        return vanished;
     }
     for j in 0..below {
         for k in 0..p {
@@ -319,6 +341,54 @@ fn eliminate(
         }
         subtract(&mut update[j * below + j..(j + 1) * below], panel, n, p + j, &row[..p]);
     }
+    vanished
+}
+
+/// [`eliminate`] with the number of pivots known to the compiler: no calls, no inner loops over pivots.
+fn eliminate_few<const P: usize>(
+    panel: &mut [f64],
+    update: &mut [f64],
+    n: usize,
+    pivots: &mut [f64],
+    inverse: &mut [f64],
+    least: &[f64],
+) -> usize {
+    let mut columns = panel.chunks_exact_mut(n);
+    let mut columns: [&mut [f64]; P] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+    let mut d = [0.0; P];
+    let mut vanished = 0;
+    for k in 0..P {
+        let (left, right) = columns.split_at_mut(k);
+        let column = &mut *right[0];
+        for (j, l) in left.iter().enumerate() {
+            let c = l[k] * d[j];
+            for (x, l) in column[k..].iter_mut().zip(&l[k..]) {
+                *x -= c * l;
+            }
+        }
+        let pivot = column[k];
+        let gone = pivot <= least[k] && least[k] >= 0.0 || pivot == 0.0;
+        vanished += usize::from(gone);
+        d[k] = if gone { 0.0 } else { pivot };
+        pivots[k] = d[k];
+        inverse[k] = if gone { 0.0 } else { 1.0 / pivot };
+        column[k + 1..].iter_mut().for_each(|x| *x *= inverse[k]);
+    }
+    let below = n - P;
+    for j in 0..below {
+        let target = &mut update[j * below + j..(j + 1) * below];
+        let len = target.len();
+        let rows: [&[f64]; P] = std::array::from_fn(|k| &columns[k][P + j..P + j + len]);
+        let c: [f64; P] = std::array::from_fn(|k| rows[k][0] * d[k]);
+        for (i, x) in target.iter_mut().enumerate() {
+            let mut sum = 0.0;
+            for k in 0..P {
+                sum += c[k] * rows[k][i];
+            }
+            *x -= sum;
+        }
+    }
+    vanished
 }
 
 /// `target -= sum_k c[k] * column_k[from..]`, columns of length `n`, four at a time so that the target is loaded once.

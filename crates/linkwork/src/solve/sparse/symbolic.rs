@@ -52,8 +52,8 @@ pub(crate) struct Front {
     /// Original entries.
     pub products: std::ops::Range<u32>,
     pub spokes: std::ops::Range<u32>,
-    /// Pivots that are hub unknowns.
-    pub hubs: Vec<u32>,
+    /// Entries of the factor that are not zero by structure.
+    entries: usize,
 }
 
 impl Front {
@@ -85,9 +85,9 @@ pub(crate) struct Symbolic {
 /// From this many joints on a solid is a hub.
 const HUB: usize = 20;
 /// Fronts up to this size swallow their child whatever zeros that stores: the bookkeeping costs more.
-const SMALL_FRONT: usize = 16;
-/// Larger ones do while the zeros stay below this share.
-const ZEROS: f64 = 0.25;
+const SMALL_FRONT: usize = 12;
+/// Larger ones do while they store at most this many times the entries they need.
+const ZEROS: f64 = 1.1;
 
 impl Symbolic {
     pub fn new(shape: &Shape) -> Self {
@@ -133,19 +133,19 @@ impl Symbolic {
             out.scalars += scalars(k);
         }
 
+        let entries = |k: usize| scalars(k) * (scalars(k) + 1) / 2 + scalars(k) * below[k];
         // Supernodes: a node swallows the front that ends right before it when that is its child and few zeros result.
         let mut front_of = vec![0usize; n];
         for &k in &post {
-            let here = scalars(k) + below[k];
             let swallow = out.fronts.last().is_some_and(|f| {
                 let chain = children[k].last().is_some_and(|c| front_of[*c] == out.fronts.len() - 1);
                 if !chain || f.first + f.pivots != first[k] {
                     return false;
                 }
-                let size = f.pivots + here;
-                let zeros = (f.pivots * (here - f.below.len())) as f64;
-                size <= SMALL_FRONT
-                    || (zeros < ZEROS * (size * size) as f64 / 2.0 && f.pivots + scalars(k) <= 256)
+                let pivots = f.pivots + scalars(k);
+                let stored = pivots * (pivots + 1) / 2 + pivots * below[k];
+                let needed = f.entries + entries(k);
+                pivots + below[k] <= SMALL_FRONT || ((stored as f64) < ZEROS * needed as f64 && pivots <= 256)
             });
             if !swallow {
                 out.fronts.push(Front { first: first[k], ..Front::default() });
@@ -154,6 +154,7 @@ impl Symbolic {
             front_of[k] = index;
             let front = &mut out.fronts[index];
             front.pivots += scalars(k);
+            front.entries += entries(k);
             // `below` for now holds the rows of the node swallowed last; its child's are among them and itself.
             front.below = elimination.below[k]
                 .iter()
@@ -162,9 +163,6 @@ impl Symbolic {
                 })
                 .collect();
             front.below.sort_unstable();
-            if plan.hub_of[k] {
-                front.hubs.extend(first[k] as u32..(first[k] + scalars(k)) as u32);
-            }
         }
         out.place_fronts();
         out.connect_fronts();
@@ -342,7 +340,6 @@ fn release(free: &mut Vec<(usize, usize)>, at: usize, len: usize) {
 /// The unknowns: one node per row group, then one per hub.
 struct Nodes {
     graph: CliqueGraph,
-    hub_of: Vec<bool>,
     /// Per movable solid (compact): the groups that touch it, with the side.
     touching: Vec<Vec<(u32, u8)>>,
     hub_node: Vec<Option<usize>>,
@@ -369,7 +366,6 @@ impl Nodes {
             cliques: Vec::new(),
             after: vec![u32::MAX; shape.groups.len()],
         };
-        let mut hub_of = vec![false; shape.groups.len()];
         let mut hub_node = Vec::new();
         for joints in &touching {
             if joints.len() < HUB {
@@ -380,7 +376,6 @@ impl Nodes {
             let h = graph.sizes.len();
             graph.sizes.push(6);
             graph.after.push(u32::MAX);
-            hub_of.push(true);
             hub_node.push(Some(h));
             graph.cliques.extend(joints.iter().map(|t| vec![t.0, h as u32]));
         }
@@ -393,6 +388,6 @@ impl Nodes {
                 graph.after[k] = h as u32;
             }
         }
-        Self { graph, hub_of, touching, hub_node }
+        Self { graph, touching, hub_node }
     }
 }
