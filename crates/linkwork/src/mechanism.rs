@@ -86,15 +86,12 @@ impl Mechanism {
         if self.names.contains_key(&solid.name) {
             return fail("the name is taken".into());
         }
-        if solid.kernel == Kernel::Dynamic
-            && solid.mobility.is_none()
-            && let Some(complaint) = solid.mass.complaint()
-        {
+        let physical = solid.kernel == Kernel::Dynamic && solid.mobility.is_none();
+        if let Some(complaint) = solid.mass.complaint().filter(|_| physical) {
             return fail(complaint);
         }
-        let usable = |x: f64| x >= 0.0 && x.is_finite();
         if let Some(m) = solid.mobility
-            && !(usable(m.translate) && usable(m.rotate))
+            && !(m.translate >= 0.0 && m.rotate >= 0.0 && m.translate.is_finite() && m.rotate.is_finite())
         {
             return fail(format!(
                 "mobility {} {} is not a pair of finite numbers >= 0",

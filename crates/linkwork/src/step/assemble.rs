@@ -348,7 +348,9 @@ impl<'a> Assembler<'a> {
 
     /// Newton, then Levenberg-Marquardt from the best pose it saw.
     fn search(&mut self, state: &mut State) -> Search {
-        const PATIENCE: usize = 15;
+        // Newton may climb a little on its way; near singular poses it explodes, and damping is the cure.
+        const RISE: f64 = 4.0;
+        const PATIENCE: usize = 8;
         let mut gap = self.fill(state);
         let mut best = (self.rows.merit(), state.clone());
         let mut since = 0;
@@ -357,7 +359,11 @@ impl<'a> Assembler<'a> {
             if gap <= self.config.tolerance {
                 return Search::Closed;
             }
-            if !gap.is_finite() || since >= PATIENCE || self.iterations >= end {
+            if !gap.is_finite()
+                || since >= PATIENCE
+                || self.iterations >= end
+                || self.rows.merit() > RISE * best.0
+            {
                 break;
             }
             if self.limit() {
