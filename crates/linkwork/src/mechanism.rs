@@ -47,6 +47,9 @@ pub struct Mechanism {
     epoch: u64,
 }
 
+/// Most scalar rows of one joint: every condition the language has, several times over.
+const MOST_ROWS: usize = 64;
+
 /// Why something cannot be part of a mechanism.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError(pub String);
@@ -141,6 +144,9 @@ impl Mechanism {
         }
         if joint.screw.is_some_and(|p| !p.is_finite() || p == 0.0) || joint.distance.is_some_and(|d| !ok(d)) {
             return fail("pitch or length is not usable".into());
+        }
+        if crate::rows::row_count(&joint) > MOST_ROWS {
+            return fail(format!("asks for more than {MOST_ROWS} scalar conditions"));
         }
         let id = JointId(self.joints.len() as u32);
         self.counters.push(self.counter_count);

@@ -65,38 +65,6 @@ impl Graph {
     }
 }
 
-/// Joints sorted by the solid they touch, in compressed form.
-struct Neighbours {
-    first: Vec<usize>,
-    joints: Vec<JointId>,
-}
-
-impl Neighbours {
-    fn new(m: &Mechanism, usable: &[bool]) -> Self {
-        let mut first = vec![0; m.solids().len() + 1];
-        let ends = |j: usize| m.joints()[j].frames.map(|f| f.solid.index());
-        for j in (0..m.joints().len()).filter(|j| usable[*j]) {
-            ends(j).iter().for_each(|s| first[s + 1] += 1);
-        }
-        for i in 1..first.len() {
-            first[i] += first[i - 1];
-        }
-        let mut next = first.clone();
-        let mut joints = vec![JointId(0); *first.last().unwrap_or(&0)];
-        for j in (0..m.joints().len()).filter(|j| usable[*j]) {
-            for s in ends(j) {
-                joints[next[s]] = JointId(j as u32);
-                next[s] += 1;
-            }
-        }
-        Self { first, joints }
-    }
-
-    fn of(&self, solid: usize) -> &[JointId] {
-        &self.joints[self.first[solid]..self.first[solid + 1]]
-    }
-}
-
 /// Union-find with path halving.
 pub(crate) struct Sets(Vec<u32>);
 
@@ -119,49 +87,66 @@ impl Sets {
     }
 }
 
-fn build(m: &Mechanism) -> Graph {
-    let n = m.solids().len();
-    let usable: Vec<bool> =
-        m.joints().iter().map(|j| j.enabled && !m.is_inert(j) && crate::rows::row_count(j) > 0).collect();
-    let neighbours = Neighbours::new(m, &usable);
-    let fixed: Vec<bool> = m.solids().iter().map(|s| s.is_fixed()).collect();
-    let other = |j: JointId, solid: usize| {
-        let [a, b] = m.joint(j).frames.map(|f| f.solid.index());
-        if a == solid { b } else { a }
-    };
-
-    // Breadth-first forest in passes: joints of user rank 1 first, then undecided ones, then rank 2, so that a primary
-    // joint becomes a loop closure only where primary joints alone already form a loop. All fixed solids are one root.
-    let mut sets = Sets::new(n);
-    for i in 1..n {
-        if fixed[i] {
-            sets.join(0, i);
+/// Which edges a breadth-first spanning forest from the roots uses, in the order in which it reaches them.
+///
+/// Edges are taken in passes of rising `pass` (at most 2): an edge of a later pass is used only where the earlier ones
+/// do not connect. Unusable edges have pass 3. All roots are one tree.
+pub(crate) fn spanning_forest(
+    nodes: usize,
+    is_root: &[bool],
+    edges: &[[usize; 2]],
+    pass: &[u8],
+) -> Vec<usize> {
+    // Edges sorted by node, in compressed form.
+    let mut first = vec![0; nodes + 1];
+    for e in edges {
+        e.iter().for_each(|s| first[s + 1] += 1);
+    }
+    for i in 1..first.len() {
+        first[i] += first[i - 1];
+    }
+    let mut next = first.clone();
+    let mut touching = vec![0; 2 * edges.len()];
+    for (k, e) in edges.iter().enumerate() {
+        for s in e {
+            touching[next[*s]] = k;
+            next[*s] += 1;
         }
     }
-    let mut closes_loop = vec![true; m.joints().len()];
-    for pass in [Some(Rank::Primary), None, Some(Rank::Secondary)] {
-        let mut seen = vec![false; n];
-        let mut queue: Vec<usize> = (0..n).filter(|i| fixed[*i]).collect();
-        queue.iter().for_each(|i| seen[*i] = true);
+    let mut sets = Sets::new(nodes);
+    let mut root = None;
+    for i in (0..nodes).filter(|i| is_root[*i]) {
+        sets.join(*root.get_or_insert(i), i);
+    }
+    let mut used = vec![false; edges.len()];
+    let mut order = Vec::new();
+    for now in 0..3 {
+        // Each pass walks along everything the forest has so far, so that it starts from all of it; only the last walk
+        // sees the whole forest, and its order is the one that counts.
+        order.clear();
+        let mut seen = is_root.to_vec();
+        let mut queue: Vec<usize> = (0..nodes).filter(|i| is_root[*i]).collect();
         let (mut head, mut seed) = (0, 0);
         loop {
             while head < queue.len() {
-                let solid = queue[head];
+                let node = queue[head];
                 head += 1;
-                for &j in neighbours.of(solid) {
-                    let next = other(j, solid);
-                    let in_forest = !closes_loop[j.index()];
-                    if m.joint(j).rank == pass && !in_forest && !seen[next] && sets.join(solid, next) {
-                        closes_loop[j.index()] = false;
+                for &k in &touching[first[node]..first[node + 1]] {
+                    let other = if edges[k][0] == node { edges[k][1] } else { edges[k][0] };
+                    if seen[other] {
+                        continue;
                     }
-                    // Walk along everything the forest has so far, so that later passes start from all of it.
-                    if !closes_loop[j.index()] && !seen[next] {
-                        seen[next] = true;
-                        queue.push(next);
+                    if !used[k] && pass[k] == now && sets.join(node, other) {
+                        used[k] = true;
+                    }
+                    if used[k] {
+                        seen[other] = true;
+                        order.push(k);
+                        queue.push(other);
                     }
                 }
             }
-            match (seed..n).find(|i| !seen[*i]) {
+            match (seed..nodes).find(|i| !seen[*i]) {
                 Some(i) => {
                     seed = i;
                     seen[i] = true;
@@ -171,12 +156,36 @@ fn build(m: &Mechanism) -> Graph {
             }
         }
     }
+    order
+}
+
+fn build(m: &Mechanism) -> Graph {
+    let n = m.solids().len();
+    let usable: Vec<bool> =
+        m.joints().iter().map(|j| j.enabled && !m.is_inert(j) && crate::rows::row_count(j) > 0).collect();
+    let fixed: Vec<bool> = m.solids().iter().map(|s| s.is_fixed()).collect();
+    let edges: Vec<[usize; 2]> = m.joints().iter().map(|j| j.frames.map(|f| f.solid.index())).collect();
+    // User rank 1 first, then undecided joints, then rank 2: a primary joint closes a loop only where primary joints
+    // alone form one.
+    let pass: Vec<u8> = m
+        .joints()
+        .iter()
+        .zip(&usable)
+        .map(|(j, usable)| match j.rank {
+            _ if !usable => 3,
+            Some(Rank::Primary) => 0,
+            None => 1,
+            Some(Rank::Secondary) => 2,
+        })
+        .collect();
+    let mut closes_loop = vec![true; edges.len()];
+    spanning_forest(n, &fixed, &edges, &pass).into_iter().for_each(|k| closes_loop[k] = false);
 
     // Islands: connected through movable solids only.
     let mut sets = Sets::new(n);
-    for (j, joint) in m.joints().iter().enumerate().filter(|(j, _)| usable[*j]) {
+    for (_, joint) in m.joints().iter().enumerate().filter(|(j, _)| usable[*j]) {
         let [a, b] = joint.frames.map(|f| f.solid.index());
-        if !fixed[a] && !fixed[b] && usable[j] {
+        if !fixed[a] && !fixed[b] {
             sets.join(a, b);
         }
     }

@@ -1,6 +1,6 @@
 //! Choosing a solver by name or by predicted cost.
 
-use super::{FullDense, FullIterative, LinearSolver, SparseDirect};
+use super::{FullDense, FullIterative, LinearSolver, SparseDirect, StructuredDense, StructuredIterative};
 
 /// The solvers by their command-line names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,14 +12,24 @@ pub enum SolverKind {
     FullDense,
     /// See [`FullIterative`].
     FullIterative,
+    /// See [`StructuredDense`].
+    StructuredDense,
+    /// See [`StructuredIterative`].
+    StructuredIterative,
     /// See [`SparseDirect`].
     SparseDirect,
 }
 
 impl SolverKind {
     /// Every kind, `auto` first.
-    pub const ALL: [SolverKind; 4] =
-        [SolverKind::Auto, SolverKind::FullDense, SolverKind::FullIterative, SolverKind::SparseDirect];
+    pub const ALL: [SolverKind; 6] = [
+        SolverKind::Auto,
+        SolverKind::FullDense,
+        SolverKind::FullIterative,
+        SolverKind::StructuredDense,
+        SolverKind::StructuredIterative,
+        SolverKind::SparseDirect,
+    ];
 
     /// Its name on the command line and in scenes.
     pub fn name(self) -> &'static str {
@@ -27,6 +37,8 @@ impl SolverKind {
             SolverKind::Auto => "auto",
             SolverKind::FullDense => "full-dense",
             SolverKind::FullIterative => "full-iterative",
+            SolverKind::StructuredDense => "structured-dense",
+            SolverKind::StructuredIterative => "structured-iterative",
             SolverKind::SparseDirect => "sparse-direct",
         }
     }
@@ -46,6 +58,8 @@ impl SolverKind {
         match self.resolve() {
             SolverKind::FullDense => Box::new(FullDense::new()),
             SolverKind::FullIterative => Box::new(FullIterative::new()),
+            SolverKind::StructuredDense => Box::new(StructuredDense::new()),
+            SolverKind::StructuredIterative => Box::new(StructuredIterative::new()),
             SolverKind::SparseDirect | SolverKind::Auto => Box::new(SparseDirect::new()),
         }
     }

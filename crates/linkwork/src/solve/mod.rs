@@ -13,8 +13,11 @@ mod parallel;
 mod ranks;
 mod sparse;
 mod sparse_direct;
+mod structured_dense;
+mod structured_iterative;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use bounds::{Bounded, BoundedReport};
 pub use full_dense::FullDense;
@@ -22,6 +25,8 @@ pub use full_iterative::FullIterative;
 pub use kind::SolverKind;
 pub use ranks::{Ranked, RankedReport};
 pub use sparse_direct::SparseDirect;
+pub use structured_dense::StructuredDense;
+pub use structured_iterative::StructuredIterative;
 
 use crate::rows::{Masses, Rows, dot6};
 

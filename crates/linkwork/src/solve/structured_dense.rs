@@ -1,0 +1,147 @@
+//! `structured-dense`: the tree in linear time, then a dense system on the loop rows (Baraff's and Featherstone's class
+//! in Faure 1999, Table 1): `O(a + a l + l^3)` time, `O(a + l + l^2)` memory. Good while loops are few.
+
+use super::structured_iterative::Response;
+use super::{LinearSolver, Problem, SolveReport, Stop, TINY, Work, largest};
+use crate::rows::{Masses, Rows};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{Mat, MatMut, Par};
+
+/// See the module.
+pub struct StructuredDense {
+    op: Response,
+    /// Cholesky factor of the reduced matrix, lightly regularised.
+    l: Mat<f64>,
+    scratch: Option<MemBuffer>,
+    exact: bool,
+    unit: Vec<f64>,
+    column: Vec<f64>,
+    reduced: Vec<f64>,
+    loops: Vec<f64>,
+    full: Vec<f64>,
+}
+
+impl Default for StructuredDense {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl StructuredDense {
+    /// Not analysed yet.
+    pub fn new() -> Self {
+        Self {
+            op: Response::default(),
+            l: Mat::new(),
+            scratch: None,
+            exact: true,
+            unit: Vec::new(),
+            column: Vec::new(),
+            reduced: Vec::new(),
+            loops: Vec::new(),
+            full: Vec::new(),
+        }
+    }
+}
+
+impl LinearSolver for StructuredDense {
+    fn analyse(&mut self, rows: &Rows, masses: &Masses) {
+        self.op.tree.analyse(rows, masses);
+    }
+
+    fn factor(&mut self, p: &Problem) {
+        self.op.factor(p);
+        self.exact = p.damping.is_none();
+        let n = self.op.rows.len();
+        if self.l.nrows() != n {
+            self.l = Mat::zeros(n, n);
+        }
+        self.unit.clear();
+        self.unit.resize(n, 0.0);
+        self.column.resize(n, 0.0);
+        // One response a column.
+        for j in 0..n {
+            self.unit[j] = 1.0;
+            self.op.respond(&self.unit, &mut self.column);
+            self.unit[j] = 0.0;
+            for i in j..n {
+                self.l[(i, j)] = self.column[i];
+            }
+        }
+        let scale = (0..n).map(|i| self.l[(i, i)]).sum::<f64>() / n.max(1) as f64;
+        for i in 0..n {
+            let off = !self.op.w.active[self.op.rows[i]];
+            self.l[(i, i)] += if off { 1.0 } else { TINY * scale + f64::MIN_POSITIVE };
+        }
+        let need = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+        let scratch = self.scratch.insert(MemBuffer::new(need));
+        let kept = self.l.clone();
+        let mut more = TINY * scale;
+        for _ in 0..10 {
+            let stack = MemStack::new(scratch);
+            if llt::factor::cholesky_in_place(
+                self.l.as_mut(),
+                Default::default(),
+                Par::Seq,
+                stack,
+                Default::default(),
+            )
+            .is_ok()
+            {
+                return;
+            }
+            more = (more * 100.0).max(f64::MIN_POSITIVE);
+            self.l.copy_from(&kept);
+            (0..n).for_each(|i| self.l[(i, i)] += more);
+        }
+        self.l.fill(0.0);
+        (0..n).for_each(|i| self.l[(i, i)] = 1.0);
+    }
+
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        self.op.reduce(b, &mut self.reduced);
+        let n = self.reduced.len();
+        // A warm start of the loops, if it is better than none.
+        self.loops.clear();
+        self.loops.extend(self.op.rows.iter().map(|r| if self.op.w.active[*r] { lambda[*r] } else { 0.0 }));
+        let mut left = self.reduced.clone();
+        if self.loops.iter().any(|l| *l != 0.0) {
+            self.op.respond(&self.loops, &mut self.column);
+            let warm: Vec<f64> = left.iter().zip(&self.column).map(|(b, c)| b - c).collect();
+            if largest(&warm) <= largest(&left) { left = warm } else { self.loops.fill(0.0) }
+        }
+        let mut report = SolveReport { residual: f64::INFINITY, iterations: 0, stop: Stop::LeastSquares };
+        // Refinement takes the regularisation out again; it ends where it no longer helps.
+        let mut best = largest(&left);
+        for _ in 0..if self.exact { work.iterations.clamp(1, 5) } else { 3 } {
+            if n == 0 || best <= work.tolerance || work.is_over() {
+                break;
+            }
+            self.unit.copy_from_slice(&left);
+            let Some(scratch) = self.scratch.as_mut() else { break };
+            let rhs = MatMut::from_column_major_slice_mut(&mut self.unit, n, 1);
+            llt::solve::solve_in_place(self.l.as_ref(), rhs, Par::Seq, MemStack::new(scratch));
+            self.loops.iter_mut().zip(&self.unit).for_each(|(l, s)| *l += s);
+            report.iterations += 1;
+            self.op.respond(&self.loops, &mut self.column);
+            left.iter_mut().zip(&self.reduced).zip(&self.column).for_each(|((l, b), c)| *l = b - c);
+            let now = largest(&left);
+            if !(now < 0.5 * best) && report.iterations > 1 {
+                break;
+            }
+            best = now;
+        }
+        report.residual = self.op.complete(b, &self.loops, lambda, &mut self.full);
+        if report.residual <= work.tolerance {
+            report.stop = Stop::Tolerance;
+        } else if work.is_over() {
+            report.stop = Stop::Time;
+        }
+        report
+    }
+
+    fn name(&self) -> &'static str {
+        "structured-dense"
+    }
+}

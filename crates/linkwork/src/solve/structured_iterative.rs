@@ -1,0 +1,282 @@
+//! `structured-iterative`: Faure's method (1999). The tree in linear time, the loops by conjugate gradients on the
+//! reduced system `A^ lambda_l = b^` (Eq. 13), `O(a + l)` memory.
+//!
+//! `acyclic_response` is one walk over the tree: the motion that loop forces cause while the tree's joints hold. (Print
+//! computes it as a difference; its last line needs `x_l -= J_l x_0`, see the errata. Solving with forces instead of
+//! right sides gives it at once.) Whenever it stops, the tree's rows are met: a truncated answer opens loops only.
+
+use super::krylov::{Ended, Rectangular, Scratch, Symmetric, conjugate_gradients, lsmr};
+use super::tree::Tree;
+use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
+use crate::rows::{Masses, Rows, dot6};
+
+/// See the module.
+#[derive(Clone, Default)]
+pub struct StructuredIterative {
+    op: Response,
+    scratch: Scratch,
+    reduced: Vec<f64>,
+    step: Vec<f64>,
+    full: Vec<f64>,
+}
+
+/// The reduced matrix as a product.
+#[derive(Clone, Default)]
+pub(super) struct Response {
+    pub w: Scaled,
+    pub tree: Tree,
+    pub shift: f64,
+    /// Rows of the loop closures.
+    pub rows: Vec<usize>,
+    pub x: Vec<[f64; 6]>,
+    pub lambda: Vec<f64>,
+    /// Block-Jacobi preconditioner: per closure, its rows in `rows` and the place of its Cholesky factor.
+    blocks: Vec<(usize, usize, usize)>,
+    factors: Vec<f64>,
+}
+
+impl Response {
+    pub fn factor(&mut self, p: &Problem) {
+        self.w.fill(p);
+        self.shift = p.damping.unwrap_or(0.0) * self.w.mean_diagonal;
+        self.tree.prepare(p, &self.w, self.shift);
+        self.rows.clear();
+        self.rows.extend(self.tree.closing(p.rows).flat_map(|g| g.range()));
+        self.x.resize(self.w.width, [0.0; 6]);
+        self.lambda.resize(p.rows.len(), 0.0);
+    }
+
+    /// Diagonal blocks of `A_ll`: the response of loose solids, an upper bound of the tree's.
+    fn precompute(&mut self, rows: &Rows) {
+        self.blocks.clear();
+        self.factors.clear();
+        let mut at = 0;
+        for g in self.tree.closing(rows) {
+            let (n, place) = (g.count, self.factors.len());
+            self.factors.resize(place + n * n, 0.0);
+            let block = &mut self.factors[place..];
+            for i in 0..n {
+                for j in 0..=i {
+                    let (a, b) = (&self.w.w[g.first + i], &self.w.w[g.first + j]);
+                    block[i * n + j] = dot6(&a[0], &b[0]) + dot6(&a[1], &b[1]);
+                }
+                let d = block[i * n + i];
+                block[i * n + i] += self.shift + 1e-10 * d + if d == 0.0 { 1.0 } else { 0.0 };
+            }
+            for j in 0..n {
+                for k in 0..j {
+                    let f = block[j * n + k];
+                    for i in j..n {
+                        block[i * n + j] -= block[i * n + k] * f;
+                    }
+                }
+                let d = block[j * n + j].max(f64::MIN_POSITIVE).sqrt();
+                (j..n).for_each(|i| block[i * n + j] /= d);
+            }
+            self.blocks.push((at, n, place));
+            at += n;
+        }
+    }
+
+    /// `x = W_l^T f_l`.
+    fn push(&mut self, f: &[f64]) {
+        self.x.fill([0.0; 6]);
+        for (r, f) in self.rows.iter().zip(f) {
+            for side in 0..2 {
+                let x = &mut self.x[self.w.solids[*r][side]];
+                let w = &self.w.w[*r][side];
+                (0..6).for_each(|c| x[c] += w[c] * f);
+            }
+        }
+    }
+
+    /// Motion along the loop rows.
+    fn along(&self, x: &[[f64; 6]], out: &mut [f64]) {
+        for (o, r) in out.iter_mut().zip(&self.rows) {
+            let [a, b] = self.w.solids[*r];
+            *o = dot6(&self.w.w[*r][0], &x[a]) + dot6(&self.w.w[*r][1], &x[b]);
+        }
+    }
+
+    /// `acyclic_response` of section 3.3: motions under loop forces while the tree holds.
+    pub fn respond(&mut self, f: &[f64], out: &mut [f64]) {
+        self.push(f);
+        self.tree.solve(&self.w, &mut self.x, None, &mut self.lambda);
+        let x = std::mem::take(&mut self.x);
+        self.along(&x, out);
+        self.x = x;
+        out.iter_mut().zip(f).for_each(|(o, f)| *o += self.shift * f);
+    }
+
+    /// `b^ = b_l - A_la A_aa^-1 b_a`: what the loops ask for once the tree is served.
+    pub fn reduce(&mut self, b: &[f64], out: &mut Vec<f64>) {
+        self.x.fill([0.0; 6]);
+        self.tree.solve(&self.w, &mut self.x, Some(b), &mut self.lambda);
+        out.clear();
+        out.resize(self.rows.len(), 0.0);
+        let x = std::mem::take(&mut self.x);
+        self.along(&x, out);
+        self.x = x;
+        for (o, r) in out.iter_mut().zip(&self.rows) {
+            *o = if self.w.active[*r] { b[*r] - *o } else { 0.0 };
+        }
+    }
+
+    /// All multipliers from the loops' (Eq. 11), and the residual of everything.
+    pub fn complete(&mut self, b: &[f64], loops: &[f64], lambda: &mut [f64], full: &mut Vec<f64>) -> f64 {
+        self.push(loops);
+        lambda.fill(0.0);
+        self.tree.solve(&self.w, &mut self.x, Some(b), lambda);
+        for (r, l) in self.rows.iter().zip(loops) {
+            lambda[*r] = *l;
+        }
+        for (l, a) in lambda.iter_mut().zip(&self.w.active) {
+            if !*a {
+                *l = 0.0;
+            }
+        }
+        full.resize(b.len(), 0.0);
+        self.x.fill([0.0; 6]);
+        self.w.gather(lambda, &mut self.x);
+        self.w.scatter(&self.x, full);
+        let mut worst = 0.0_f64;
+        for i in (0..b.len()).filter(|i| self.w.active[*i]) {
+            let left = (b[i] - full[i] - self.shift * lambda[i]).abs();
+            worst = if left.is_nan() { f64::NAN } else { worst.max(left) };
+        }
+        worst
+    }
+}
+
+impl Symmetric for Response {
+    fn multiply(&mut self, v: &[f64], out: &mut [f64]) {
+        self.respond(v, out);
+    }
+
+    fn precondition(&self, v: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(v);
+        for &(first, n, at) in &self.blocks {
+            let (l, x) = (&self.factors[at..at + n * n], &mut out[first..first + n]);
+            for i in 0..n {
+                for k in 0..i {
+                    x[i] -= l[i * n + k] * x[k];
+                }
+                x[i] /= l[i * n + i];
+            }
+            for i in (0..n).rev() {
+                for k in i + 1..n {
+                    x[i] -= l[k * n + i] * x[k];
+                }
+                x[i] /= l[i * n + i];
+            }
+        }
+    }
+}
+
+impl Rectangular for Response {
+    fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
+        self.push(u);
+        self.tree.solve(&self.w, &mut self.x, None, &mut self.lambda);
+        y.copy_from_slice(self.x.as_flattened());
+    }
+    fn forward(&mut self, y: &[f64], out: &mut [f64]) {
+        self.along(y.as_chunks::<6>().0, out);
+    }
+    fn width(&self) -> usize {
+        6 * self.w.width
+    }
+}
+
+impl StructuredIterative {
+    /// Not analysed yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl LinearSolver for StructuredIterative {
+    fn analyse(&mut self, rows: &Rows, masses: &Masses) {
+        self.op.tree.analyse(rows, masses);
+    }
+
+    fn factor(&mut self, p: &Problem) {
+        self.op.factor(p);
+        self.op.precompute(p.rows);
+    }
+
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        let over = || work.is_over();
+        self.op.reduce(b, &mut self.reduced);
+        let n = self.reduced.len();
+        // A warm start of the loops, if it is better than none.
+        let mut loops: Vec<f64> =
+            self.op.rows.iter().map(|r| if self.op.w.active[*r] { lambda[*r] } else { 0.0 }).collect();
+        self.step.clear();
+        self.step.resize(n, 0.0);
+        let mut residual = self.reduced.clone();
+        if loops.iter().any(|l| *l != 0.0) {
+            self.op.respond(&loops, &mut self.step);
+            let warm: Vec<f64> = self.reduced.iter().zip(&self.step).map(|(b, s)| b - s).collect();
+            if largest(&warm) <= largest(&residual) {
+                residual = warm;
+            } else {
+                loops.fill(0.0);
+            }
+        }
+        let mut report = SolveReport { residual: f64::INFINITY, iterations: 0, stop: Stop::Iterations };
+        let mut ended = Ended::Tolerance;
+        // Verify and restart (section 3.3): rounding makes the recurrence's residual drift from the true one.
+        for _ in 0..3 {
+            let left = work.iterations.saturating_sub(report.iterations);
+            let (count, end) = conjugate_gradients(
+                &mut self.op,
+                &mut residual,
+                &mut loops,
+                left,
+                work.tolerance,
+                over,
+                &mut self.scratch,
+            );
+            report.iterations += count;
+            ended = end;
+            if ended == Ended::Stalled {
+                // Redundant or conflicting loops: least squares among what the tree leaves free.
+                let left = work.iterations.saturating_sub(report.iterations);
+                let damp = self.op.shift.sqrt();
+                let (more, end) = lsmr(
+                    &mut self.op,
+                    &residual,
+                    &mut self.step,
+                    damp,
+                    left,
+                    work.tolerance,
+                    over,
+                    &mut self.scratch,
+                );
+                report.iterations += more;
+                ended = end;
+                loops.iter_mut().zip(&self.step).for_each(|(l, s)| *l += s);
+            }
+            report.residual = self.op.complete(b, &loops, lambda, &mut self.full);
+            if report.residual <= work.tolerance || ended != Ended::Tolerance {
+                break;
+            }
+            self.op.respond(&loops, &mut self.step);
+            residual = self.reduced.iter().zip(&self.step).map(|(b, s)| b - s).collect();
+            if largest(&residual) <= work.tolerance {
+                break;
+            }
+        }
+        report.stop = match ended {
+            _ if report.residual <= work.tolerance => Stop::Tolerance,
+            Ended::Tolerance | Ended::Stalled => Stop::LeastSquares,
+            Ended::Iterations => Stop::Iterations,
+            Ended::Time => Stop::Time,
+        };
+        report
+    }
+
+    fn name(&self) -> &'static str {
+        "structured-iterative"
+    }
+}
