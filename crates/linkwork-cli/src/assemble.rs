@@ -213,18 +213,10 @@ fn work<'a>(args: &Args, loaded: &'a Loaded) -> Result<Assembly<'a>, Failure> {
     Ok(Assembly { loaded, graph: Graph::new(m), state, start, report, diagnosis, tolerance, wall })
 }
 
-/// The solver asked for, on the command line or by the scene.
+/// The solver asked for, on the command line or by the scene. Both know the same names; a test below holds them to it.
 fn solver(args: &Args, loaded: &Loaded) -> SolverKind {
-    if let Some(name) = &args.solver {
-        return SolverKind::from_name(name).unwrap_or_default();
-    }
-    let Some(name) = &loaded.scene.settings.solver else { return SolverKind::Auto };
-    SolverKind::from_name(name).unwrap_or_else(|| {
-        terminal::note(&format!(
-            "the scene asks for the solver `{name}`, which does not exist yet; `auto` does the work"
-        ));
-        SolverKind::Auto
-    })
+    let name = args.solver.as_ref().or(loaded.scene.settings.solver.as_ref());
+    name.and_then(|n| SolverKind::from_name(n)).unwrap_or_default()
 }
 
 fn throw_about(m: &Mechanism, state: &mut State, s: Scatter, seed: u64) {
@@ -433,5 +425,18 @@ fn explanation(outcome: Outcome, args: &Args) -> Option<&'static str> {
             "The numbers left the range of arithmetic; the last finite pose is kept. Look for absurd sizes,\n  distances \
              or masses in the scene.",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenes_and_the_command_line_know_the_same_solvers() {
+        for name in linkwork::scene::vocabulary::SOLVERS {
+            assert!(SolverKind::from_name(name).is_some(), "{name}");
+        }
+        assert_eq!(linkwork::scene::vocabulary::SOLVERS.len(), SolverKind::ALL.len());
     }
 }

@@ -119,7 +119,11 @@ impl Findings<'_> {
 
     /// Predicted multiplications of one solve of every island.
     fn cost(&self, kind: SolverKind) -> f64 {
-        self.graph.islands.iter().map(|island| predicted_cost(kind, self.loaded.mechanism(), island)).sum()
+        self.graph
+            .islands
+            .iter()
+            .map(|island| predicted_cost(kind, self.loaded.mechanism(), &self.graph, island))
+            .sum()
     }
 
     fn solvers() -> impl Iterator<Item = SolverKind> {
@@ -273,7 +277,8 @@ impl Findings<'_> {
                 format!("{} {}{auto}", k.name(), report::magnitude(self.cost(k)))
             })
             .collect();
-        format!("{}\n                multiplications a solve, predicted", costs.join(", "))
+        let lines: Vec<String> = costs.chunks(3).map(|c| c.join(", ")).collect();
+        format!("predicted multiplications a solve: {}", lines.join(",\n                "))
     }
 
     /// Islands one by one, when there are several or one of them is at a special pose.
@@ -323,14 +328,23 @@ impl Findings<'_> {
     }
 }
 
-/// Multiplications of one solve of an island, in the leading order: `n^3 / 6` for a dense factorisation; forty a row and
-/// iteration for conjugate gradients, with four iterations per square root of the size (chains and meshes of bars; poses
-/// and masses change it a lot); what the elimination order says for a sparse factorisation.
-fn predicted_cost(kind: SolverKind, m: &Mechanism, island: &Island) -> f64 {
-    let n = island.joints.iter().map(|j| m.joint(*j).equalities()).sum::<usize>() as f64;
+/// Multiplications of one solve of an island, in the leading order, with `a` rows in the spanning forest and `l` that
+/// close loops. Iterative solvers are taken to need four iterations per square root of their size (chains and meshes of
+/// bars; poses and masses change it a lot), at forty multiplications a row.
+fn predicted_cost(kind: SolverKind, m: &Mechanism, graph: &Graph, island: &Island) -> f64 {
+    let rows = |closing: bool| -> f64 {
+        let joints = island.joints.iter().filter(|j| graph.closes_loop(**j) == closing);
+        joints.map(|j| m.joint(*j).equalities()).sum::<usize>() as f64
+    };
+    let (a, l) = (rows(false), rows(true));
+    let (n, walk) = (a + l, 40.0 * (a + l));
     match kind.resolve() {
         SolverKind::FullDense => n * n * n / 6.0,
-        SolverKind::FullIterative => 40.0 * n * 4.0 * n.sqrt(),
+        SolverKind::FullIterative => walk * 4.0 * n.sqrt(),
+        // One walk over the tree per loop row, then a dense system of the loop rows.
+        SolverKind::StructuredDense => walk * (1.0 + l) + l * l * l / 6.0,
+        // One walk over the tree per iteration.
+        SolverKind::StructuredIterative => walk * (1.0 + 4.0 * l.sqrt()),
         SolverKind::SparseDirect | SolverKind::Auto => elimination_order(m, island).flops,
     }
 }

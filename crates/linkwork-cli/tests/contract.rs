@@ -68,12 +68,15 @@ fn options_win_over_the_scene_and_the_scene_over_defaults() {
 }
 
 #[test]
-fn a_solver_of_the_future_is_replaced_and_said() {
-    let scene = "settings solver structured-iterative; end solid a: mass 1; shape sphere 1; end
-        joint ball; object2 a; end";
-    let run = linkwork_with(&["assemble", "-"], scene.as_bytes());
-    assert_eq!(run.code, 0);
-    assert!(run.stderr.contains("structured-iterative"), "{}", run.stderr);
+fn every_solver_closes_the_acrobats() {
+    for solver in
+        ["auto", "full-dense", "full-iterative", "structured-dense", "structured-iterative", "sparse-direct"]
+    {
+        let report = linkwork(&["assemble", "scenes/characters.lw", "--solver", solver, "--json"]).json();
+        assert_eq!(report["outcome"], "ok", "{solver}");
+        assert!(solver == "auto" || report["solver"] == solver, "{solver}: {report}");
+        assert!(report["iterations"]["geometric"].as_u64().unwrap() <= 6, "{solver}: {report}");
+    }
 }
 
 #[test]
