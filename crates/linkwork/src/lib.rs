@@ -31,3 +31,8 @@ pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;
 pub use step::assemble::{AssembleConfig, AssembleReport, Outcome, assemble};
 pub use trajectory::{Key, Trajectory};
+
+/// The README's Rust example is a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
