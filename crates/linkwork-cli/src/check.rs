@@ -6,10 +6,10 @@ use crate::report::{self, count};
 use crate::scene::{self, Lines, Loaded};
 use crate::terminal::{self, Paint, Watch};
 use linkwork::diagnose::{Dependency, Diagnosis};
-use linkwork::graph::{Graph, Island, elimination_order};
+use linkwork::graph::Graph;
 use linkwork::rows::Gaps;
-use linkwork::solve::SolverKind;
-use linkwork::{AssembleConfig, Kernel, Mechanism, Outcome, State, assemble};
+use linkwork::solve::{Choice, SolverKind, predict};
+use linkwork::{AssembleConfig, Kernel, Outcome, State, assemble};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -59,6 +59,8 @@ struct Findings<'a> {
     end: Gaps,
     outcome: Outcome,
     diagnosis: Diagnosis,
+    /// Predicted costs and the pick of `auto`, island by island.
+    choices: Vec<Choice>,
 }
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
@@ -80,9 +82,12 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         },
     );
     drop(watch);
+    let graph = Graph::new(m);
+    let choices = graph.islands.iter().map(|island| predict(m, &graph, island)).collect();
     let findings = Findings {
         lines: loaded.lines(),
-        graph: Graph::new(m),
+        graph,
+        choices,
         tolerance,
         start,
         end: assembled.gaps,
@@ -119,15 +124,25 @@ impl Findings<'_> {
 
     /// Predicted multiplications of one solve of every island.
     fn cost(&self, kind: SolverKind) -> f64 {
-        self.graph
-            .islands
-            .iter()
-            .map(|island| predicted_cost(kind, self.loaded.mechanism(), &self.graph, island))
-            .sum()
+        let of =
+            |c: &Choice| c.predictions.iter().find(|p| p.solver == kind).map_or(0.0, |p| p.multiplications);
+        self.choices.iter().map(of).sum()
     }
 
     fn solvers() -> impl Iterator<Item = SolverKind> {
         SolverKind::ALL.into_iter().filter(|k| *k != SolverKind::Auto)
+    }
+
+    /// What `auto` picks, with the number of islands and the reason given for the first of them.
+    fn picks(&self) -> Vec<(SolverKind, usize, &str)> {
+        let mut picks: Vec<(SolverKind, usize, &str)> = Vec::new();
+        for c in &self.choices {
+            match picks.iter_mut().find(|p| p.0 == c.picked) {
+                Some(p) => p.1 += 1,
+                None => picks.push((c.picked, 1, &c.reason)),
+            }
+        }
+        picks
     }
 
     fn json(&self) -> serde_json::Value {
@@ -150,7 +165,13 @@ impl Findings<'_> {
             .collect();
         let mut cost: serde_json::Map<_, _> =
             Self::solvers().map(|k| (k.name().to_owned(), json!(self.cost(k)))).collect();
-        cost.insert("auto".to_owned(), json!(SolverKind::Auto.resolve().name()));
+        let picks = self.picks();
+        let auto = picks.first().map_or(SolverKind::Auto.resolve(), |p| p.0);
+        cost.insert("auto".to_owned(), json!(auto.name()));
+        let picks: Vec<_> = picks
+            .iter()
+            .map(|(k, islands, reason)| json!({"solver": k.name(), "islands": islands, "reason": reason}))
+            .collect();
         json!({
             "scene": self.loaded.name,
             "title": self.loaded.scene.title,
@@ -173,6 +194,7 @@ impl Findings<'_> {
                 "position_end": self.end.position, "angle_end": self.end.angle,
             },
             "predicted_cost": cost,
+            "auto": picks,
             "not_simulated": self.loaded.not_simulated(),
             "diagnostics": self.loaded.records(),
         })
@@ -271,14 +293,18 @@ impl Findings<'_> {
     }
 
     fn cost_text(&self) -> String {
-        let costs: Vec<String> = Self::solvers()
-            .map(|k| {
-                let auto = if k == SolverKind::Auto.resolve() { " (auto)" } else { "" };
-                format!("{} {}{auto}", k.name(), report::magnitude(self.cost(k)))
-            })
-            .collect();
-        let lines: Vec<String> = costs.chunks(3).map(|c| c.join(", ")).collect();
-        format!("predicted multiplications a solve: {}", lines.join(",\n                "))
+        let costs: Vec<String> =
+            Self::solvers().map(|k| format!("{} {}", k.name(), report::magnitude(self.cost(k)))).collect();
+        let mut lines: Vec<String> = costs.chunks(3).map(|c| c.join(", ")).collect();
+        for (k, islands, reason) in self.picks() {
+            let what = if self.choices.len() > 1 {
+                format!(" on {}", count(islands, "island"))
+            } else {
+                String::new()
+            };
+            lines.push(format!("auto takes {}{what}: {reason}", k.name()));
+        }
+        format!("predicted multiplications a solve: {}", lines.join("\n                "))
     }
 
     /// Islands one by one, when there are several or one of them is at a special pose.
@@ -325,26 +351,5 @@ impl Findings<'_> {
             let _ = writeln!(out, "\n  {word}  {}: {explained}", count(rows, "row"));
             out.push_str(&report::dependencies_text(&found, &self.lines, paint, said));
         }
-    }
-}
-
-/// Multiplications of one solve of an island, in the leading order, with `a` rows in the spanning forest and `l` that
-/// close loops. Iterative solvers are taken to need four iterations per square root of their size (chains and meshes of
-/// bars; poses and masses change it a lot), at forty multiplications a row.
-fn predicted_cost(kind: SolverKind, m: &Mechanism, graph: &Graph, island: &Island) -> f64 {
-    let rows = |closing: bool| -> f64 {
-        let joints = island.joints.iter().filter(|j| graph.closes_loop(**j) == closing);
-        joints.map(|j| m.joint(*j).equalities()).sum::<usize>() as f64
-    };
-    let (a, l) = (rows(false), rows(true));
-    let (n, walk) = (a + l, 40.0 * (a + l));
-    match kind.resolve() {
-        SolverKind::FullDense => n * n * n / 6.0,
-        SolverKind::FullIterative => walk * 4.0 * n.sqrt(),
-        // One walk over the tree per loop row, then a dense system of the loop rows.
-        SolverKind::StructuredDense => walk * (1.0 + l) + l * l * l / 6.0,
-        // One walk over the tree per iteration.
-        SolverKind::StructuredIterative => walk * (1.0 + 4.0 * l.sqrt()),
-        SolverKind::SparseDirect | SolverKind::Auto => elimination_order(m, island).flops,
     }
 }

@@ -42,15 +42,15 @@ pub fn predict(m: &Mechanism, graph: &Graph, island: &Island) -> Choice {
     let n = a + l;
     let elimination = elimination_order(m, island);
     // Blocks of A: six products an entry, for every pair of joints at a solid.
-    let mut at = vec![(0.0, 0.0); m.solids().len()];
+    let mut at = vec![(0.0, 0.0); island.solids.len()];
     for j in &island.joints {
         let r = row_count(m.joint(*j)) as f64;
-        for f in &m.joint(*j).frames {
-            at[f.solid.index()].0 += r;
-            at[f.solid.index()].1 += r * r;
+        for k in m.joint(*j).frames.iter().filter_map(|f| island.place(f.solid)) {
+            at[k].0 += r;
+            at[k].1 += r * r;
         }
     }
-    let blocks: f64 = island.solids.iter().map(|s| at[s.index()]).map(|(r, rr)| 3.0 * (r * r + rr)).sum();
+    let blocks: f64 = at.iter().map(|(r, rr)| 3.0 * (r * r + rr)).sum();
     // Counted from the code: a walk over the tree costs about 60 multiplications a row, eliminating it about 130.
     let (walk, tree) = (60.0 * n, 130.0 * a);
     let full_iterations = 4.0 * n.sqrt();

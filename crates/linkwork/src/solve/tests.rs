@@ -377,7 +377,7 @@ fn active_set_and_projection_agree() {
         m.add_joint(joint.with_limit(crate::Direction::R1, -0.02, 0.05)).unwrap();
         last = s;
     }
-    let goal = Frame::point(SolidId::WORLD, Vector::new(3.9, 0.6, 0.0));
+    let goal = Frame::point(SolidId::WORLD, Vector::new(3.9, 0.3, 0.0));
     m.add_joint(Joint::lock(goal, Frame::point(last, Vector::new(0.5, 0.0, 0.0)), crate::Mask(0b010)))
         .unwrap();
     let s = State::new(&m);
