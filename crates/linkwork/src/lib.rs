@@ -9,6 +9,7 @@ pub mod joint;
 pub mod material;
 pub mod math;
 pub mod mechanism;
+pub mod predict;
 pub mod rows;
 pub mod scene;
 pub mod shape;

@@ -1,8 +1,5 @@
 //! Choosing a solver by name or by predicted cost.
 
-use crate::graph::{Graph, Island};
-use crate::mechanism::Mechanism;
-
 use super::{FullDense, FullIterative, LinearSolver, SparseDirect, StructuredDense, StructuredIterative};
 
 /// The solvers by their command-line names.
@@ -59,16 +56,6 @@ impl SolverKind {
     /// What `auto` means where nothing else is known: the sparse factorisation wins at every size that was measured.
     pub fn resolve(self) -> Self {
         if self == SolverKind::Auto { SolverKind::SparseDirect } else { self }
-    }
-
-    /// What `auto` means for an island. Predictions cost a symbolic factorisation, so they are only made where the pick
-    /// could be another: on islands large enough to outgrow the memory.
-    pub fn resolve_for(self, m: &Mechanism, graph: &Graph, island: &Island) -> Self {
-        const COULD_OUTGROW: usize = 20_000;
-        if self == SolverKind::Auto && island.joints.len() > COULD_OUTGROW {
-            return super::predict(m, graph, island).picked;
-        }
-        self.resolve()
     }
 
     /// A solver of this kind.

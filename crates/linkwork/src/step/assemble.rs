@@ -242,7 +242,7 @@ impl<'a> Assembler<'a> {
             rows: Rows::default(),
             masses: Masses::default(),
             bounded: Bounded::default(),
-            solver: config.solver.resolve_for(m, graph, island).make(),
+            solver: crate::predict::resolve(config.solver, m, graph, island).make(),
             iterations: 0,
             solver_iterations: 0,
             restarts: 0,

@@ -1,9 +1,9 @@
 //! What each solver would cost on an island, and what `auto` makes of it.
 
-use super::SolverKind;
 use crate::graph::{Graph, Island, elimination_order};
 use crate::mechanism::Mechanism;
 use crate::rows::row_count;
+use crate::solve::SolverKind;
 
 /// Work and memory of one factorisation and solve, predicted from the topology alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,4 +77,52 @@ pub fn predict(m: &Mechanism, graph: &Graph, island: &Island) -> Choice {
         (None, None) => (SolverKind::FullIterative, "nothing fits in memory; it needs least".to_owned()),
     };
     Choice { picked, reason, predictions }
+}
+
+/// What a choice of solver means for an island. Predictions cost a symbolic factorisation, so `auto` only makes them
+/// where the pick could be another: on islands large enough to outgrow the memory.
+pub fn resolve(kind: SolverKind, m: &Mechanism, graph: &Graph, island: &Island) -> SolverKind {
+    const COULD_OUTGROW: usize = 20_000;
+    if kind == SolverKind::Auto && island.joints.len() > COULD_OUTGROW {
+        return predict(m, graph, island).picked;
+    }
+    kind.resolve()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(text: &str) -> Choice {
+        let m = crate::scene::load(text, &mut |_| Err(String::new())).0.unwrap().mechanism;
+        let graph = Graph::new(&m);
+        predict(&m, &graph, &graph.islands[0])
+    }
+
+    #[test]
+    fn the_sparse_factor_is_picked_and_says_what_it_costs() {
+        let c = choice(&crate::generate::ladder(6, 16, 1.0).unwrap());
+        assert_eq!(c.picked, SolverKind::SparseDirect);
+        assert!(c.reason.contains("exact"), "{}", c.reason);
+        assert_eq!(c.predictions.len(), SolverKind::ALL.len() - 1);
+        let of = |k| c.predictions.iter().find(|p| p.solver == k).unwrap().multiplications;
+        assert!(of(SolverKind::SparseDirect) < of(SolverKind::StructuredIterative));
+        assert!(of(SolverKind::StructuredIterative) < of(SolverKind::FullIterative));
+        assert!(of(SolverKind::FullIterative) < of(SolverKind::FullDense));
+    }
+
+    /// The predicted factorisation is the one that is carried out.
+    #[test]
+    fn predictions_are_of_the_factorisation_itself() {
+        let text = crate::generate::net(6, 6).unwrap();
+        let m = crate::scene::load(&text, &mut |_| Err(String::new())).0.unwrap().mechanism;
+        let graph = Graph::new(&m);
+        let state = crate::State::new(&m);
+        let mut rows = crate::rows::Rows::default();
+        rows.fill(&m, &state, graph.islands[0].joints.iter().copied(), |j| graph.default_rank(j));
+        let mut solver = crate::solve::SparseDirect::new();
+        crate::solve::LinearSolver::analyse(&mut solver, &rows, &crate::rows::Masses::new(&m, &state));
+        let elimination = elimination_order(&m, &graph.islands[0]);
+        assert_eq!(solver.predicted(), (elimination.flops, elimination.fill));
+    }
 }
