@@ -399,7 +399,7 @@ fn eliminate_few<const P: usize>(
     }
     let below = n - P;
     let tails: [&[f64]; P] = std::array::from_fn(|k| &columns[k][P..n]);
-    if below.is_multiple_of(3) {
+    if below > 0 && below.is_multiple_of(3) {
         // Blocks of three rows, the rule with ball joints: short columns without remainders. The upper half of diagonal
         // blocks is written too; nobody reads it.
         let tails: [&[[f64; 3]]; P] = std::array::from_fn(|k| tails[k].as_chunks().0);
