@@ -225,6 +225,11 @@ struct Assembler<'a> {
 const NEWTON: usize = 60;
 const MARQUARDT: usize = 200;
 
+/// While gaps are wide, solids turn as if their mass were spread this many gaps wide: a linearised turn is only good for
+/// motions much smaller than its lever, and slender or light parts would spin instead of coming near. The effect
+/// vanishes with the square of the gap, so that the last steps are those of the true masses.
+const STIFFENING: f64 = 10.0;
+
 impl<'a> Assembler<'a> {
     fn new(
         m: &'a Mechanism,
@@ -316,6 +321,7 @@ impl<'a> Assembler<'a> {
     /// One correction from the rows as filled: solve, truncate rotations, move.
     fn correct(&mut self, state: &mut State, damping: Option<f64>) {
         self.masses.update(self.m, state);
+        self.masses.stiffen(STIFFENING * self.rows.gaps().worst());
         let work = Work {
             iterations: self.config.solver_iterations,
             // An inexact step needs no more digits than it removes.
