@@ -7,6 +7,9 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::{Mat, MatMut, Par};
 
+/// Regularisation of consistent systems, relative to the mean diagonal: just above rounding.
+const BARELY: f64 = 1e-14;
+
 /// See the module.
 pub struct FullDense {
     w: Scaled,
@@ -16,6 +19,8 @@ pub struct FullDense {
     l: Mat<f64>,
     scratch: Option<MemBuffer>,
     refine: bool,
+    /// The factor is the one for conflicting rows.
+    regularised: bool,
     residual: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
@@ -36,6 +41,7 @@ impl FullDense {
             l: Mat::new(),
             scratch: None,
             refine: true,
+            regularised: false,
             residual: Vec::new(),
             step: Vec::new(),
             trial: Vec::new(),
@@ -91,11 +97,37 @@ impl LinearSolver for FullDense {
         self.w.fill(p);
         self.assemble();
         self.refine = p.damping.is_none();
+        self.regularised = false;
+        self.refactor(p.damping.unwrap_or(BARELY) * self.w.mean_diagonal);
+    }
+
+    /// First with next to no regularisation, refined: exact where the rows are consistent. If something is left, once
+    /// more with enough of it to tend to least squares.
+    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        let report = self.solve_once(b, lambda, work);
+        let cold = (0..b.len()).filter(|i| self.w.active[*i]).fold(0.0, |m: f64, i| m.max(b[i].abs()));
+        let conflict = !(report.residual <= work.tolerance.max(1e-9 * cold));
+        if !(self.refine && conflict) || self.regularised || report.stop == Stop::Time || work.iterations < 2
+        {
+            return report;
+        }
+        self.regularised = true;
+        self.refactor(TINY * self.w.mean_diagonal);
+        lambda.fill(0.0);
+        let again = self.solve_once(b, lambda, work);
+        SolveReport { iterations: report.iterations + again.iterations, ..again }
+    }
+
+    fn name(&self) -> &'static str {
+        "full-dense"
+    }
+}
+
+impl FullDense {
+    fn refactor(&mut self, mut damping: f64) {
         let n = self.a.nrows();
         let need = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-        let scratch = MemBuffer::new(need);
-        let scratch = self.scratch.insert(scratch);
-        let mut damping = p.damping.unwrap_or(TINY) * self.w.mean_diagonal;
+        let scratch = self.scratch.insert(MemBuffer::new(need));
         // With the regularisation in place the matrix is positive definite up to rounding; where rounding wins (huge
         // mass ratios), more of it. Ten tries cover all of f64, so this ends.
         for _ in 0..10 {
@@ -122,7 +154,7 @@ impl LinearSolver for FullDense {
         (0..n).for_each(|i| self.l[(i, i)] = 1.0);
     }
 
-    fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+    fn solve_once(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
         let n = b.len();
         lambda
             .iter_mut()
@@ -177,9 +209,5 @@ impl LinearSolver for FullDense {
             report.stop = Stop::Tolerance;
         }
         report
-    }
-
-    fn name(&self) -> &'static str {
-        "full-dense"
     }
 }

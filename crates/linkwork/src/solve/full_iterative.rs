@@ -15,6 +15,7 @@ pub struct FullIterative {
     scratch: Scratch,
     residual: Vec<f64>,
     step: Vec<f64>,
+    product: Vec<f64>,
 }
 
 #[derive(Clone, Default)]
@@ -159,6 +160,7 @@ impl LinearSolver for FullIterative {
             let damp = self.op.shift.sqrt();
             let left = work.iterations.saturating_sub(iterations);
             let target = self.residual.clone();
+            self.product.resize(n, 0.0);
             let (more, end) = lsmr(
                 &mut self.op,
                 &target,
@@ -170,14 +172,21 @@ impl LinearSolver for FullIterative {
                 &mut self.scratch,
             );
             iterations += more;
+            let before = largest(&self.residual);
+            lambda.iter_mut().zip(&self.step).for_each(|(l, s)| *l += s);
+            let mut step = std::mem::take(&mut self.step);
+            std::mem::swap(&mut self.product, &mut step);
+            self.op.multiply(lambda, &mut step);
+            for i in 0..n {
+                self.residual[i] = if self.op.w.active[i] { b[i] - step[i] } else { 0.0 };
+            }
+            if end != Ended::Stalled && end != Ended::Tolerance && !(largest(&self.residual) <= before) {
+                // Cut off half way and not better yet: what conjugate gradients had stays.
+                lambda.iter_mut().zip(&self.product).for_each(|(l, s)| *l -= s);
+                self.residual = target;
+            }
+            self.step = step;
             ended = end;
-            for i in 0..n {
-                lambda[i] += self.step[i];
-            }
-            self.op.multiply(lambda, &mut self.step);
-            for i in 0..n {
-                self.residual[i] = if self.op.w.active[i] { b[i] - self.step[i] } else { 0.0 };
-            }
         }
         let stop = match ended {
             Ended::Tolerance => Stop::Tolerance,

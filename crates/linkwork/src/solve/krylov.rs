@@ -66,8 +66,9 @@ pub(crate) fn conjugate_gradients(
     over: impl Fn() -> bool,
     scratch: &mut Scratch,
 ) -> (usize, Ended) {
-    const PATIENCE: usize = 40;
     let n = x.len();
+    // Badly conditioned but consistent systems rest for about their size before they go on.
+    let patience = 40 + n.min(1000);
     let [mut z, mut p, mut ap, mut best_x, mut best_r] = scratch.take::<5>(n);
     a.precondition(residual, &mut z);
     p.copy_from_slice(&z);
@@ -105,7 +106,7 @@ pub(crate) fn conjugate_gradients(
         } else {
             since += 1;
         }
-        if since > PATIENCE || !now.is_finite() {
+        if since > patience || !now.is_finite() || now > 1e6 * best {
             ended = Ended::Stalled;
             break;
         }

@@ -135,16 +135,50 @@ impl Response {
                 *l = 0.0;
             }
         }
+        let mut worst = self.residual(b, lambda, full);
+        // Rounding of the walk, refined: the tree's share of what is left, solved for again.
+        for _ in 0..2 {
+            let tree_worst = self.tree_residual(full);
+            if tree_worst <= 1e-15 * largest(b) || !tree_worst.is_finite() {
+                break;
+            }
+            self.x.fill([0.0; 6]);
+            let mut more = std::mem::take(&mut self.lambda);
+            more.fill(0.0);
+            self.tree.solve(&self.w, &mut self.x, Some(full), &mut more);
+            for r in &self.rows {
+                more[*r] = 0.0;
+            }
+            lambda.iter_mut().zip(&more).for_each(|(l, m)| *l += m);
+            let next = self.residual(b, lambda, full);
+            if !(next <= worst) {
+                lambda.iter_mut().zip(&more).for_each(|(l, m)| *l -= m);
+                self.lambda = more;
+                return self.residual(b, lambda, full);
+            }
+            self.lambda = more;
+            worst = next;
+        }
+        worst
+    }
+
+    /// `full = b - A lambda` on active rows, and its largest entry.
+    fn residual(&mut self, b: &[f64], lambda: &[f64], full: &mut Vec<f64>) -> f64 {
         full.resize(b.len(), 0.0);
         self.x.fill([0.0; 6]);
         self.w.gather(lambda, &mut self.x);
         self.w.scatter(&self.x, full);
-        let mut worst = 0.0_f64;
-        for i in (0..b.len()).filter(|i| self.w.active[*i]) {
-            let left = (b[i] - full[i] - self.shift * lambda[i]).abs();
-            worst = if left.is_nan() { f64::NAN } else { worst.max(left) };
+        for i in 0..b.len() {
+            full[i] = if self.w.active[i] { b[i] - full[i] - self.shift * lambda[i] } else { 0.0 };
         }
-        worst
+        largest(full)
+    }
+
+    /// The largest entry of a residual on the tree's rows.
+    fn tree_residual(&self, full: &[f64]) -> f64 {
+        let mut of_tree = full.to_vec();
+        self.rows.iter().for_each(|r| of_tree[*r] = 0.0);
+        largest(&of_tree)
     }
 }
 

@@ -336,7 +336,10 @@ fn bounds_act_only_when_reached_and_never_pull() {
 fn work_limits_are_kept_and_more_budget_is_never_worse() {
     let (m, s) = random(&graphs()[4].1, 5);
     let (rows, masses) = rows_of(&m, &s);
-    let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).cos()).collect();
+    // In the range of A.
+    let w = dense_w(&rows, &masses);
+    let y = scaled_answer(&w, &(0..rows.len()).map(|i| (i as f64).cos()).collect::<Vec<_>>());
+    let b: Vec<f64> = (0..rows.len()).map(|k| (0..y.len()).map(|i| w[(k, i)] * y[i]).sum()).collect();
     let mut solver = FullIterative::new();
     solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
     let mut last = f64::INFINITY;
