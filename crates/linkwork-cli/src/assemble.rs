@@ -73,10 +73,27 @@ pub struct Args {
     /// No solid turns further in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
     #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
     max_rotation: Option<f64>,
+    #[command(flatten)]
+    common: WithoutEffect,
     /// Scatter the start, for trying it out: every movable solid goes up to UNITS away and turns by up to RADIANS (the
     /// same number unless given)
     #[arg(long, value_name = "UNITS[,RADIANS]", value_parser = scatter, allow_negative_numbers = true)]
     scatter: Option<Scatter>,
+}
+
+/// Options that every command takes, so that scripts can pass one set; assembling knows no time and works on one thread.
+#[derive(clap::Args)]
+#[expect(dead_code, reason = "read and checked, but nothing here depends on them")]
+struct WithoutEffect {
+    /// Accepted as on every command, without effect here: assembling knows no time
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(linkwork::scene::vocabulary::METHODS))]
+    method: Option<String>,
+    /// Accepted as on every command, without effect here: assembling knows no time
+    #[arg(long, value_name = "S", value_parser = positive, allow_negative_numbers = true)]
+    step: Option<f64>,
+    /// Accepted as on every command, without effect here: assembling works on one thread
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 /// How far to scatter.

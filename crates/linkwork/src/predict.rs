@@ -31,8 +31,8 @@ pub struct Choice {
 /// A factor with more entries than this does not fit in the memory of ordinary machines (3.2 GB).
 const MOST_ENTRIES: f64 = 4e8;
 
-/// Predicts all solvers on one island and picks: the cheapest exact one whose factor fits in memory, or else the
-/// cheapest iterative one.
+/// Predicts all solvers on one island and picks: the sparse factorisation if it fits in memory (a dense one only saves
+/// on islands so small that it does not matter), or else the cheapest that fits.
 pub fn predict(m: &Mechanism, graph: &Graph, island: &Island) -> Choice {
     let rows = |closing: bool| -> f64 {
         let own = island.joints.iter().filter(|j| graph.closes_loop(**j) == closing);
@@ -71,7 +71,9 @@ pub fn predict(m: &Mechanism, graph: &Graph, island: &Island) -> Choice {
         let fits = |p: &&Prediction| p.solver.is_exact() == exact && p.entries <= MOST_ENTRIES;
         predictions.iter().filter(fits).min_by(|x, y| x.multiplications.total_cmp(&y.multiplications))
     };
-    let (picked, reason) = match (cheapest(true), cheapest(false)) {
+    let sparse =
+        predictions.iter().find(|p| p.solver == SolverKind::SparseDirect && p.entries <= MOST_ENTRIES);
+    let (picked, reason) = match (sparse.or(cheapest(true)), cheapest(false)) {
         (Some(p), _) => (p.solver, format!("exact, {:.1e} multiplications", p.multiplications)),
         (None, Some(p)) => (p.solver, format!("no exact factor of {n} rows fits in memory")),
         (None, None) => (SolverKind::FullIterative, "nothing fits in memory; it needs least".to_owned()),

@@ -3,6 +3,7 @@
 use crate::math::{Matrix, Pose, Rotation, Vector, rotation_between, unit};
 use crate::solid::MassProperties;
 use parry3d_f64::shape::{Ball, Capsule, Cuboid, Cylinder, HalfSpace, Shape as ParryShape, TriMesh};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A shape in its own frame. Cylinders and capsules lie along their local `x`, planes have their normal along `x`;
@@ -42,6 +43,44 @@ pub struct Mesh {
     pub vertices: Vec<Vector>,
     /// Corner indices, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
+}
+
+impl Mesh {
+    /// Says what keeps the mesh from enclosing a volume: an edge that has not exactly one triangle on each side, or
+    /// normals that point inwards. A flat mesh is not hollow, it is nothing: see the lint about volumes.
+    fn hollow(&self) -> Option<String> {
+        // Edges by position, since files often repeat a vertex for every face.
+        let mut places = BTreeMap::new();
+        let bits = |v: &Vector| v.to_array().map(|x| (x + 0.0).to_bits());
+        let name: Vec<u32> = self
+            .vertices
+            .iter()
+            .map(|v| {
+                let next = places.len() as u32;
+                *places.entry(bits(v)).or_insert(next)
+            })
+            .collect();
+        let mut sides: BTreeMap<(u32, u32), [u32; 2]> = BTreeMap::new();
+        let mut volume = 0.0;
+        for t in &self.triangles {
+            let [a, b, c] = t.map(|i| self.vertices[i as usize]);
+            volume += a.dot(b.cross(c));
+            for (i, j) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {
+                let (i, j) = (name[i as usize], name[j as usize]);
+                sides.entry((i.min(j), i.max(j))).or_default()[usize::from(i > j)] += 1;
+            }
+        }
+        let open = sides.values().filter(|s| s[0] != s[1]).count();
+        if open > 0 {
+            let edges = if open == 1 { "edge has" } else { "edges have" };
+            return Some(format!(
+                "the mesh `{}` is not closed: {open} {edges} a triangle on one side only",
+                self.name
+            ));
+        }
+        (volume < 0.0)
+            .then(|| format!("the mesh `{}` is inside out: its faces turn the wrong way round", self.name))
+    }
 }
 
 /// A shape and where it sits in its solid.
@@ -132,6 +171,14 @@ impl PlacedShape {
                     .map_err(|e| format!("broken mesh: {e}"))?,
             ),
         })
+    }
+
+    /// Why no mass can be computed from the shape: a mesh that does not enclose a volume, or is inside out.
+    pub fn hollow(&self) -> Option<String> {
+        match &self.shape {
+            Shape::Mesh(m) => m.hollow(),
+            _ => None,
+        }
     }
 
     /// A radius about the shape's own centre that encloses it; planes count as a point.
@@ -245,6 +292,15 @@ mod tests {
         close(m.mass, 3.0);
         close(m.center.x, 0.5);
         close(m.inertia.x_axis.x, 3.0 * 2.0 / 12.0);
+        let open = obj.replace("f 2 4 8 6\n", "");
+        let hollow = |text: &str| read_obj("cube.obj", text.as_bytes()).unwrap().hollow();
+        assert_eq!(hollow(&obj), None);
+        assert!(hollow(&open).unwrap().contains("4 edges"));
+        let inside_out = obj.replace(
+            "f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n",
+            "f 2 4 3 1\nf 7 8 6 5\nf 5 6 2 1\nf 4 8 7 3\nf 3 7 5 1\nf 6 8 4 2\n",
+        );
+        assert!(hollow(&inside_out).unwrap().contains("inside out"));
         assert!(read_obj("x", b"f 1 2 3\n").unwrap_err().contains("x:1"));
         assert!(read_obj("x", &[0xff, 0xfe]).is_err());
         assert!(read_obj("x", b"v 1 nan 2\n").is_err());

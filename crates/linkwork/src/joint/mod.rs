@@ -104,9 +104,13 @@ impl Range {
     pub fn is_point(self) -> bool {
         self.min == self.max
     }
-    /// The middle; with an infinite end, the allowed value nearest to zero.
+    /// Where counting turns starts: zero if the range allows half a turn to both sides of it (angles then are what they
+    /// look like), else the middle; with an infinite end, the allowed value nearest to zero.
     pub fn middle(self) -> f64 {
-        if self.min.is_finite() && self.max.is_finite() {
+        const HALF: f64 = std::f64::consts::PI;
+        if self.min <= HALF && self.max >= -HALF && self.max - self.min >= 2.0 * HALF {
+            0.0
+        } else if self.min.is_finite() && self.max.is_finite() {
             0.5 * (self.min + self.max)
         } else {
             0.0_f64.max(self.min).min(self.max)

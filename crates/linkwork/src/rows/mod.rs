@@ -109,7 +109,9 @@ impl Gaps {
     }
     /// Componentwise larger.
     pub fn max(self, other: Gaps) -> Gaps {
-        Gaps { position: self.position.max(other.position), angle: self.angle.max(other.angle) }
+        // A NaN on either side stays.
+        let larger = |a: f64, b: f64| if a >= b || a.is_nan() { a } else { b };
+        Gaps { position: larger(self.position, other.position), angle: larger(self.angle, other.angle) }
     }
 }
 

@@ -207,12 +207,17 @@ impl<'f, 't> Writer<'f, 't> {
     }
 }
 
+/// The shortest spelling that reads back as the same number; powers of ten where zeros would hide the digits.
+fn spell(x: f64) -> String {
+    if x != 0.0 && x.abs() < 1e-4 { format!("{x:e}") } else { format!("{x}") }
+}
+
 fn numbers(v: Vector) -> String {
-    format!("{} {} {}", v.x, v.y, v.z)
+    format!("{} {} {}", spell(v.x), spell(v.y), spell(v.z))
 }
 
 fn quaternion(q: Rotation) -> String {
-    format!("{} {} {} {}", q.w, q.x, q.y, q.z)
+    format!("{} {} {} {}", spell(q.w), spell(q.x), spell(q.y), spell(q.z))
 }
 
 fn frame_text(pose: Pose) -> String {

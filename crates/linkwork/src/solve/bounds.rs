@@ -68,6 +68,7 @@ impl Bounded {
                 self.at_high[r] = rows.wanted(r) < 0.0;
             }
         }
+        self.wrong.clear();
         self.lambda.clear();
         self.lambda.resize(n, 0.0);
         let bounds = (0..n).any(|r| !rows.is_equality(r));
@@ -87,6 +88,22 @@ impl Bounded {
             solve.iterations += report.solve.iterations;
             report.solve = solve;
             report.rounds = round;
+            // Bounds taken on together may contradict the rest where one of them would do: then the most crossed one
+            // alone, and the others one at a time.
+            let most = self.b.iter().fold(0.0, |m: f64, b| m.max(b.abs()));
+            let contradiction = damping.is_none() && !(solve.residual <= work.tolerance.max(1e-7 * most));
+            self.wrong.retain(|r| self.active[*r]);
+            if contradiction && self.wrong.len() > 1 && !work.is_over() {
+                let crossed = |r: usize| (rows.low[r] - self.change[r]).max(self.change[r] - rows.high[r]);
+                let keep = self.wrong.iter().copied().max_by(|a, b| crossed(*a).total_cmp(&crossed(*b)));
+                for &r in self.wrong.iter().filter(|r| Some(**r) != keep) {
+                    self.active[r] = false;
+                    self.b[r] = 0.0;
+                }
+                self.wrong.clear();
+                patience = 0;
+                continue;
+            }
             self.dq.clear();
             self.dq.resize(solids, [0.0; 6]);
             rows.apply_transposed(&self.lambda, masses, &mut self.dq);
@@ -99,13 +116,21 @@ impl Bounded {
             self.wrong.clear();
             for r in (0..n).filter(|r| !rows.is_equality(*r)) {
                 let (low, high, x) = (rows.low[r], rows.high[r], self.change[r]);
+                let slack = 1e-9 * (1.0 + low.abs().min(high.abs()));
                 let wrong = if self.active[r] {
-                    // At the low end the row may only push up, at the high end only down.
+                    // At the low end the row may only push up, at the high end only down. And where the active rows
+                    // contradict each other, a bound that the compromise keeps short of is not needed.
                     let pull = if self.at_high[r] { self.lambda[r] } else { -self.lambda[r] };
-                    if pull > 1e-9 * scale { pull / scale.max(f64::MIN_POSITIVE) } else { 0.0 }
+                    let short = if self.at_high[r] { high - x } else { x - low };
+                    if pull > 1e-9 * scale {
+                        pull / scale.max(f64::MIN_POSITIVE)
+                    } else if short > slack {
+                        short
+                    } else {
+                        0.0
+                    }
                 } else {
                     let cross = (low - x).max(x - high);
-                    let slack = 1e-9 * (1.0 + low.abs().min(high.abs()));
                     if cross > slack { cross } else { 0.0 }
                 };
                 if wrong > 0.0 {

@@ -163,7 +163,7 @@ impl FullDense {
         // A warm start is trusted only if it is better than nothing.
         let mut best = self.residual(b, lambda);
         let cold = (0..n).filter(|i| self.w.active[*i]).fold(0.0, |m: f64, i| m.max(b[i].abs()));
-        if !best.is_finite() || best > cold {
+        if !(best < 0.999 * cold) {
             lambda.fill(0.0);
             best = self.residual(b, lambda);
         }

@@ -113,6 +113,9 @@ impl Rectangular for Operator {
     fn width(&self) -> usize {
         6 * self.w.width
     }
+    fn noise(&self) -> f64 {
+        1e-15 * self.w.mean_diagonal.sqrt()
+    }
 }
 
 impl LinearSolver for FullIterative {
@@ -140,7 +143,7 @@ impl LinearSolver for FullIterative {
         self.residual.clear();
         self.residual.extend((0..n).map(|i| if self.op.w.active[i] { b[i] - self.step[i] } else { 0.0 }));
         let warm = largest(&self.residual);
-        if !warm.is_finite() || warm > cold {
+        if !(warm < 0.999 * cold) {
             lambda.fill(0.0);
             for i in 0..n {
                 self.residual[i] = if self.op.w.active[i] { b[i] } else { 0.0 };

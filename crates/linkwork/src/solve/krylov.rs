@@ -14,6 +14,8 @@ pub(crate) trait Rectangular {
     fn forward(&mut self, y: &[f64], out: &mut [f64]);
     /// Length of `y`.
     fn width(&self) -> usize;
+    /// Below this a product with a unit vector is rounding, not a direction.
+    fn noise(&self) -> f64;
 }
 
 /// Why an iteration ended.
@@ -158,8 +160,9 @@ pub(crate) fn lsmr(
     u.iter_mut().for_each(|x| *x /= beta1);
     b_op.transpose(&u, &mut v);
     p.copy_from_slice(&u);
+    let noise = b_op.noise();
     let mut alpha = norm(&v);
-    if alpha == 0.0 {
+    if alpha <= noise {
         return finish(0, Ended::Stalled, [u, p, h, hbar, tmp], [v, vt]);
     }
     v.iter_mut().for_each(|x| *x /= alpha);
@@ -193,6 +196,9 @@ pub(crate) fn lsmr(
                 p[i] = u[i] - beta * p[i];
             }
             alpha = norm(&v);
+            if alpha <= noise {
+                alpha = 0.0;
+            }
             if alpha > 0.0 {
                 v.iter_mut().for_each(|x| *x /= alpha);
                 p.iter_mut().for_each(|x| *x /= alpha);

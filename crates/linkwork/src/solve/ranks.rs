@@ -81,6 +81,9 @@ impl Rectangular for Reduced<'_> {
     fn width(&self) -> usize {
         6 * self.w.width
     }
+    fn noise(&self) -> f64 {
+        1e-11 * self.w.mean_diagonal.sqrt()
+    }
 }
 
 impl Ranked {
@@ -132,7 +135,7 @@ impl Ranked {
         let mut solve = SolveReport { residual: largest(&left), iterations: 0, stop: Stop::Tolerance };
         if !left.is_empty() {
             let mut reduced = Reduced {
-                solver,
+                solver: &mut *solver,
                 w: &self.w,
                 primary: &self.primary,
                 secondary: &self.secondary,
@@ -172,6 +175,18 @@ impl Ranked {
                 Ended::Iterations => Stop::Iterations,
                 Ended::Time => Stop::Time,
             };
+        }
+        // Rank 1 to rounding: what the two parts together left of it, solved for again.
+        for _ in 0..3 {
+            rows.apply(&self.dq, &mut change);
+            let left: Vec<f64> =
+                (0..n).map(|r| if self.primary[r] { b[r] - change[r] } else { 0.0 }).collect();
+            if !(largest(&left) > 1e-15 * largest(b)) {
+                break;
+            }
+            lambda.fill(0.0);
+            solver.solve(&left, &mut lambda, &inner);
+            rows.apply_transposed(&lambda, masses, &mut self.dq);
         }
         rows.apply(&self.dq, &mut change);
         let worst = |which: &dyn Fn(usize) -> bool| {

@@ -173,7 +173,7 @@ impl LinearSolver for SparseDirect {
         let cold =
             b.iter().zip(&self.w.active).fold(0.0, |m: f64, (b, a)| if *a { m.max(b.abs()) } else { m });
         let warm = if lambda.iter().all(|l| *l == 0.0) { f64::INFINITY } else { self.residual(b, lambda) };
-        if !(warm <= cold) {
+        if !(warm < 0.999 * cold) {
             lambda.fill(0.0);
             for ((r, b), a) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
                 *r = if *a { *b } else { 0.0 };

@@ -109,7 +109,7 @@ impl LinearSolver for StructuredDense {
         if self.loops.iter().any(|l| *l != 0.0) {
             self.op.respond(&self.loops, &mut self.column);
             let warm: Vec<f64> = left.iter().zip(&self.column).map(|(b, c)| b - c).collect();
-            if largest(&warm) <= largest(&left) { left = warm } else { self.loops.fill(0.0) }
+            if largest(&warm) < 0.999 * largest(&left) { left = warm } else { self.loops.fill(0.0) }
         }
         let mut report = SolveReport { residual: f64::INFINITY, iterations: 0, stop: Stop::LeastSquares };
         // Refinement takes the regularisation out again; it ends where it no longer helps.

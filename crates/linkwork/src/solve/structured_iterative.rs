@@ -219,6 +219,9 @@ impl Rectangular for Response {
     fn width(&self) -> usize {
         6 * self.w.width
     }
+    fn noise(&self) -> f64 {
+        1e-11 * self.w.mean_diagonal.sqrt()
+    }
 }
 
 impl StructuredIterative {
@@ -251,7 +254,7 @@ impl LinearSolver for StructuredIterative {
         if loops.iter().any(|l| *l != 0.0) {
             self.op.respond(&loops, &mut self.step);
             let warm: Vec<f64> = self.reduced.iter().zip(&self.step).map(|(b, s)| b - s).collect();
-            if largest(&warm) <= largest(&residual) {
+            if largest(&warm) < 0.999 * largest(&residual) {
                 residual = warm;
             } else {
                 loops.fill(0.0);

@@ -392,7 +392,8 @@ fn active_set_and_projection_agree() {
     assert!(sweeps.complementarity <= 1e-12, "{sweeps:?}");
     let again = projected.solve(&rows, &masses, n, true, &work);
     assert!(again.solve.iterations <= 2, "{again:?}");
-    for solver in &mut solvers() {
+    // The structured solvers rank bounds of the tree above the loop, so the sets they pass through differ.
+    for solver in &mut unranked_solvers() {
         let mut bounded = Bounded::default();
         bounded.warm = true;
         let mut rounds = Vec::new();

@@ -4,11 +4,13 @@
 //! repeat. It is Newton's method in the mass metric, so it moves as little mass as it can and stays near the start.
 //! Beyond the paper, in this order and only as far as needed:
 //!
-//! 1. **Newton** with the rotation truncation, as printed. Closes nearly everything.
-//! 2. **Levenberg-Marquardt** from the best pose seen: the same system with `A + mu`, each step accepted only if the sum
+//! 1. **Newton** with the rotation truncation. While gaps are wide solids are made harder to turn (`STIFFENING`): slender
+//!    parts would otherwise spin instead of coming near. Closes nearly everything.
+//! 2. **Gently** once more from the same start: stiffer still, until no rotation needs truncation. Closes long chains.
+//! 3. **Levenberg-Marquardt** from the best pose seen: the same system with `A + mu`, each step accepted only if the sum
 //!    of squared gaps falls. Ends in a pose that no small motion improves.
-//! 3. **Restarts**: the solids at the open joints are kicked, more of them each time, and 1-2 start over.
-//! 4. If gaps remain everywhere, the constraints **conflict**: the best least-squares pose is kept, and refined by rank:
+//! 4. **Restarts**: the solids at the open joints are kicked, more of them each time, and 1-3 start over.
+//! 5. If gaps remain everywhere, the constraints **conflict**: the best least-squares pose is kept, and refined by rank:
 //!    primary constraints exactly, secondary ones sharing what is left (see `compromise`).
 //!
 //! Islands are assembled one by one.
@@ -232,7 +234,7 @@ const MARQUARDT: usize = 200;
 /// vanishes with the square of the gap, so that the last steps are those of the true masses.
 const STIFFENING: f64 = 10.0;
 /// Gaps up to this share of the typical size are closed by the true masses alone, as in the paper.
-const WIDE: f64 = 0.1;
+const WIDE: f64 = 0.02;
 
 impl<'a> Assembler<'a> {
     fn new(
@@ -268,7 +270,7 @@ impl<'a> Assembler<'a> {
         let mut best = (self.rows.merit(), state.clone());
         let tries = if self.config.iterations.is_some() { 0 } else { self.affordable_restarts() };
         let mut random = Random::new(self.config.seed ^ (self.numbers.0 as u64) << 32);
-        while search == Search::Stuck && self.restarts < tries {
+        while matches!(search, Search::Stuck | Search::Limit) && !self.limit() && self.restarts < tries {
             self.restarts += 1;
             self.kick(state, &start, &best.1, &mut random);
             let again = self.search(state);
@@ -278,11 +280,13 @@ impl<'a> Assembler<'a> {
                     search = again;
                     best = (merit, state.clone());
                 }
-                Search::Limit if self.out_of_time() => search = Search::Limit,
                 // Another compromise must be clearly better to be worth leaving the one nearest to the start.
                 _ if merit < 0.9 * best.0 => best = (merit, state.clone()),
                 _ => {}
             }
+        }
+        if search == Search::Stuck && self.out_of_time() {
+            search = Search::Limit;
         }
         *state = best.1;
         self.fill(state);
@@ -325,13 +329,14 @@ impl<'a> Assembler<'a> {
         self.rows.gaps().worst()
     }
 
-    /// One correction from the rows as filled: solve, truncate rotations, move.
-    fn correct(&mut self, state: &mut State, damping: Option<f64>) {
-        self.masses.update(self.m, state);
+    /// One correction from the rows as filled: solve, truncate rotations, move. A `gentle` one stiffens until nothing is
+    /// left to truncate and turns are small: the step then is what the linearised rows promised, mostly translation.
+    fn correct(&mut self, state: &mut State, damping: Option<f64>, gentle: bool) {
+        const STIFFER: f64 = 4.0;
+        /// A turn of this size bends a link's end by one per cent of its length beyond the linear promise.
+        const GENTLE: f64 = 0.15;
         let gap = self.rows.gaps().worst();
-        if gap > WIDE * self.size {
-            self.masses.stiffen(STIFFENING * gap);
-        }
+        let mut radius = if gap > WIDE * self.size { STIFFENING * gap } else { 0.0 };
         let work = Work {
             iterations: self.config.solver_iterations,
             // An inexact step needs no more digits than it removes.
@@ -339,11 +344,27 @@ impl<'a> Assembler<'a> {
             out_of_time: self.config.out_of_time,
         };
         let solids = self.m.solids().len();
-        let report =
-            self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, damping, &work);
-        self.solver_iterations += report.solve.iterations;
+        for _ in 0..10 {
+            self.masses.update(self.m, state);
+            if radius > 0.0 {
+                self.masses.stiffen(radius);
+            }
+            let report =
+                self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, damping, &work);
+            self.solver_iterations += report.solve.iterations;
+            if !gentle || self.largest_turn() <= GENTLE.min(self.config.max_rotation) || self.out_of_time() {
+                break;
+            }
+            radius = STIFFER * radius.max(gap);
+        }
         self.displace(state);
         self.iterations += 1;
+    }
+
+    /// The largest rotation that `bounded.dq` asks of a solid.
+    fn largest_turn(&self) -> f64 {
+        let turn = |dq: &[f64; 6]| Vector::new(dq[3], dq[4], dq[5]).length();
+        self.island.solids.iter().map(|s| turn(&self.bounded.dq[s.index()])).fold(0.0, f64::max)
     }
 
     /// Applies `bounded.dq`, no solid turning by more than `max_rotation`. Each solid is truncated by itself: scaling
@@ -370,8 +391,40 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Newton, then Levenberg-Marquardt from the best pose it saw.
+    /// Newton; if that does not settle it gently from the same start; then Levenberg-Marquardt from the best pose of the
+    /// two.
     fn search(&mut self, state: &mut State) -> Search {
+        let start = state.clone();
+        let found = self.newton(state, false);
+        if found != Search::Stuck {
+            return found;
+        }
+        let first = (self.rows.merit(), state.clone());
+        *state = start;
+        let found = self.newton(state, true);
+        if found != Search::Stuck {
+            return found;
+        }
+        if self.rows.merit() > first.0 {
+            *state = first.1;
+        }
+        let found = self.marquardt(state);
+        if found != Search::Limit || self.limit() {
+            return found;
+        }
+        // Still gaining, but slowly: from so much nearer Newton may do.
+        let near = state.clone();
+        let last = self.newton(state, true);
+        if last == Search::Stuck {
+            *state = near;
+            self.fill(state);
+            return Search::Limit;
+        }
+        last
+    }
+
+    /// Newton's method with truncated rotations. Gives up (`Stuck`, at the best pose it saw) where it stops gaining.
+    fn newton(&mut self, state: &mut State, gentle: bool) -> Search {
         // Newton may climb a little on its way; near singular poses it explodes, and damping is the cure.
         const RISE: f64 = 4.0;
         const PATIENCE: usize = 8;
@@ -398,7 +451,7 @@ impl<'a> Assembler<'a> {
                 }
                 return Search::Limit;
             }
-            self.correct(state, None);
+            self.correct(state, None, gentle);
             gap = self.fill(state);
             self.tell(gap);
             let merit = self.rows.merit();
@@ -413,7 +466,8 @@ impl<'a> Assembler<'a> {
             return Search::Broken;
         }
         *state = best.1;
-        self.marquardt(state)
+        self.fill(state);
+        Search::Stuck
     }
 
     /// Levenberg-Marquardt: the merit falls with every accepted step, so it ends in a closed or a stuck pose.
@@ -429,7 +483,7 @@ impl<'a> Assembler<'a> {
                 return Search::Limit;
             }
             let before = state.clone();
-            self.correct(state, Some(mu));
+            self.correct(state, Some(mu), false);
             let next_gap = self.fill(state);
             let next = self.rows.merit();
             self.tell(next_gap.min(gap));
@@ -447,7 +501,8 @@ impl<'a> Assembler<'a> {
                 return Search::Stuck;
             }
         }
-        Search::Stuck
+        // Out of steps, not of gains: nothing is known about the constraints.
+        Search::Limit
     }
 
     /// Random poses for the solids at open joints: the first kicks from the stuck pose and around the worst joints

@@ -202,6 +202,12 @@ impl<'x, 't> Lowering<'x, 't> {
         let from_shapes =
             parts.shapes.iter().fold(MassProperties::default(), |sum, s| sum.plus(s.mass_properties(1.0)));
         let has_volume = from_shapes.mass > 0.0 && from_shapes.mass.is_finite();
+        if physical && !(seen.has("inertia") && parts.mass.is_some()) {
+            for complaint in parts.shapes.iter().filter_map(|s| s.hollow()) {
+                let diagnostic = Diagnostic::new(codes::BAD_FILE, self.header(block), complaint);
+                self.report(diagnostic.hint("mend the mesh, or give `mass`, `center` and `inertia`"));
+            }
+        }
         if parts.mass == Some(0.0) {
             let diagnostic = if physical {
                 Diagnostic::new(
