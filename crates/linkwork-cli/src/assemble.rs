@@ -83,7 +83,6 @@ pub struct Args {
 
 /// Options that every command takes, so that scripts can pass one set; assembling knows no time and works on one thread.
 #[derive(clap::Args)]
-#[expect(dead_code, reason = "read and checked, but nothing here depends on them")]
 struct WithoutEffect {
     /// Accepted as on every command, without effect here: assembling knows no time
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(linkwork::scene::vocabulary::METHODS))]
