@@ -1,1 +1,92 @@
-fn main() {}
+//! The `linkwork` command: reads scenes, checks them, puts them together, lays them out, makes new ones.
+//!
+//! One file a command. What they share: [`scene`] reads, [`files`] writes, [`report`] counts and examines, [`terminal`]
+//! knows about colours, pipes and progress, and [`failure`] holds the exit codes.
+
+mod assemble;
+mod check;
+mod failure;
+mod files;
+mod fmt;
+mod generate;
+mod report;
+mod scene;
+mod shell;
+mod terminal;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Assembles and examines articulated solids, closed loops included.
+///
+/// A scene is a text file (`.lw`) of solids and of the joints and constraints between them. `linkwork assemble` moves
+/// the solids from wherever they are to where the constraints hold, or says in words which of them cannot be met.
+#[derive(Parser)]
+#[command(name = "linkwork", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linkwork check scenes/fourbar.lw                     what is in it, what moves, what is wrong
+  linkwork assemble scenes/jansen.lw -o jansen.svg     put it together and draw it
+  linkwork generate ladder 3 10 | linkwork check -     a scene from a pipe
+  linkwork fmt scenes/*.lw                             canonical layout
+
+Exit codes:
+  0  all went well
+  1  something failed: constraints that cannot be met, a file that cannot be written
+  2  bad input: an unreadable file, a scene with errors, a wrong option";
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Args),
+    Assemble(assemble::Args),
+    Fmt(fmt::Args),
+    Generate(generate::Args),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output and are no mistake. A reader who left early is none either.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { failure::BAD_INPUT } else { failure::OK });
+        }
+    };
+    let (json, result) = match cli.command {
+        Command::Check(args) => (args.json, check::run(&args)),
+        Command::Assemble(args) => (args.json, assemble::run(&args)),
+        Command::Fmt(args) => (false, fmt::run(&args)),
+        Command::Generate(args) => (false, generate::run(&args)),
+        Command::Completions(args) => (false, shell::completions(&args)),
+        Command::Man(args) => (false, shell::man(&args)),
+    };
+    ExitCode::from(match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(json),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound_and_every_option_has_help() {
+        let mut cli = super::Cli::command();
+        cli.build();
+        cli.clone().debug_assert();
+        for command in cli.get_subcommands() {
+            assert!(command.get_about().is_some(), "{} has no help", command.get_name());
+            for arg in command.get_arguments() {
+                assert!(arg.get_help().is_some(), "{} {} has no help", command.get_name(), arg.get_id());
+            }
+        }
+    }
+}

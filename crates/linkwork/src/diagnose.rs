@@ -7,7 +7,7 @@
 use crate::graph::{Graph, Island};
 use crate::joint::JointId;
 use crate::math::Random;
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Mechanism, Part};
 use crate::rows::{Masses, Rows, dot6};
 use crate::solid::SolidId;
 use crate::state::State;
@@ -82,14 +82,22 @@ pub fn diagnose(m: &Mechanism, state: &State, most_rows: usize, tolerance: f64) 
             dependencies: Vec::new(),
         };
         if found.examined {
-            let (rank, dependencies) = examine(m, &graph, island, state, tolerance);
+            let part = Part::new(m, island);
+            let (m, state) = (&part.mechanism, &part.state(m, state));
+            let graph = &Graph::new(m);
+            let [island] = &graph.islands[..] else { continue };
+            let (rank, mut dependencies) = examine(m, graph, island, state, tolerance);
             found.freedoms_here = own - rank.min(own);
             found.freedoms = found.freedoms_here;
             if !dependencies.is_empty() && !dependencies.iter().any(|d| d.conflict) {
                 // Redundant for good, or only because of this pose? Look next door.
                 let near = nearby(m, island, state, k as u64, tolerance);
-                let generic = near.map_or(rank, |near| examine(m, &graph, island, &near, tolerance).0);
+                let generic = near.map_or(rank, |near| examine(m, graph, island, &near, tolerance).0);
                 found.freedoms = own - generic.max(rank).min(own);
+            }
+            for d in &mut dependencies {
+                d.joint = part.joints[d.joint.index()];
+                d.with.iter_mut().for_each(|j| *j = part.joints[j.index()]);
             }
             found.dependencies = dependencies;
         }

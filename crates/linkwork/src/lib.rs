@@ -9,6 +9,7 @@ pub mod joint;
 pub mod material;
 pub mod math;
 pub mod mechanism;
+pub mod predict;
 pub mod rows;
 pub mod scene;
 pub mod shape;
@@ -31,3 +32,8 @@ pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;
 pub use step::assemble::{AssembleConfig, AssembleReport, Outcome, assemble};
 pub use trajectory::{Key, Trajectory};
+
+/// The README's Rust example is a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -9,7 +9,8 @@ fn scattered_mechanisms_close() {
         for scatter in [1.0, 3.0] {
             let line = table::run(name, &m, scatter, 20);
             println!(
-                "{name}, {}: {} of {} ({} at once), {} iterations, at most {}",
+                "{}, {}: {} of {} ({} at once), {} iterations, at most {}",
+                line.name,
                 line.scatter,
                 line.closed,
                 line.trials,

@@ -15,10 +15,17 @@ use crate::solid::SolidId;
 /// Solids that can influence each other, with the joints between them and to fixed solids.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Island {
-    /// Movable solids, in breadth-first order from the fixed ones.
+    /// Movable solids, in id order.
     pub solids: Vec<SolidId>,
     /// Joints, in id order.
     pub joints: Vec<JointId>,
+}
+
+impl Island {
+    /// Where a movable solid stands in `solids`.
+    pub fn place(&self, solid: SolidId) -> Option<usize> {
+        self.solids.binary_search(&solid).ok()
+    }
 }
 
 /// Islands, forest and loop closures of one topology.

@@ -215,8 +215,6 @@ impl CliqueGraph {
 
 /// The order in which the joints of an island (by position in `island.joints`) are best eliminated, with its cost.
 pub fn elimination_order(m: &Mechanism, island: &super::Island) -> Elimination {
-    let mut of_solid = vec![usize::MAX; m.solids().len()];
-    island.solids.iter().enumerate().for_each(|(k, s)| of_solid[s.index()] = k);
     let mut graph = CliqueGraph {
         sizes: island.joints.iter().map(|j| crate::rows::row_count(m.joint(*j)) as u32).collect(),
         cliques: vec![Vec::new(); island.solids.len()],
@@ -224,8 +222,8 @@ pub fn elimination_order(m: &Mechanism, island: &super::Island) -> Elimination {
     };
     for (k, j) in island.joints.iter().enumerate() {
         for f in &m.joint(*j).frames {
-            if let Some(c) = graph.cliques.get_mut(of_solid[f.solid.index()]) {
-                c.push(k as u32);
+            if let Some(c) = island.place(f.solid) {
+                graph.cliques[c].push(k as u32);
             }
         }
     }

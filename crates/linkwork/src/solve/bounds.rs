@@ -18,6 +18,10 @@ pub struct Bounded {
     pub lambda: Vec<f64>,
     /// Displacement per solid.
     pub dq: Vec<[f64; 6]>,
+    /// Start from the rows that were active last time (same rows assumed) instead of the violated ones.
+    pub warm: bool,
+    /// Which end an active bound sits at.
+    at_high: Vec<bool>,
     change: Vec<f64>,
     flips: Vec<u8>,
 }
@@ -46,8 +50,19 @@ impl Bounded {
     ) -> BoundedReport {
         const ROUNDS: usize = 12;
         let n = rows.len();
-        self.active.clear();
-        self.active.extend((0..n).map(|r| rows.is_equality(r) || rows.wanted(r) != 0.0));
+        let known = self.warm && self.active.len() == n;
+        if !known {
+            self.active.clear();
+            self.active.resize(n, false);
+            self.at_high.clear();
+            self.at_high.resize(n, false);
+        }
+        for r in 0..n {
+            if rows.is_equality(r) || rows.wanted(r) != 0.0 {
+                self.active[r] = true;
+                self.at_high[r] = rows.wanted(r) < 0.0;
+            }
+        }
         self.flips.clear();
         self.flips.resize(n, 0);
         self.lambda.clear();
@@ -58,20 +73,11 @@ impl Bounded {
             rounds: 0,
             complementarity: 0.0,
         };
-        // Which end an active bound sits at.
-        let end = |r: usize, change: f64| {
-            if rows.is_equality(r) || rows.low[r] > 0.0 {
-                rows.low[r]
-            } else if rows.high[r] < 0.0 || change > rows.high[r] {
-                rows.high[r]
-            } else {
-                rows.low[r]
-            }
-        };
+        let end = |r: usize, high: bool| if high { rows.high[r] } else { rows.low[r] };
         self.change.clear();
         self.change.resize(n, 0.0);
         self.b.clear();
-        self.b.extend((0..n).map(|r| if self.active[r] { end(r, 0.0) } else { 0.0 }));
+        self.b.extend((0..n).map(|r| if self.active[r] { end(r, self.at_high[r]) } else { 0.0 }));
         for round in 1..=ROUNDS {
             solver.factor(&Problem { rows, masses, active: &self.active, damping });
             let mut solve = solver.solve(&self.b, &mut self.lambda, work);
@@ -92,7 +98,7 @@ impl Bounded {
                 let (low, high, x) = (rows.low[r], rows.high[r], self.change[r]);
                 let wrong = if self.active[r] {
                     // At the low end the row may only push up, at the high end only down.
-                    let pull = if self.b[r] == low { -self.lambda[r] } else { self.lambda[r] };
+                    let pull = if self.at_high[r] { self.lambda[r] } else { -self.lambda[r] };
                     if pull > 1e-9 * scale { pull / scale.max(f64::MIN_POSITIVE) } else { 0.0 }
                 } else {
                     let cross = (low - x).max(x - high);
@@ -104,7 +110,8 @@ impl Bounded {
                     if self.flips[r] < 2 {
                         self.flips[r] += 1;
                         self.active[r] = !self.active[r];
-                        self.b[r] = if self.active[r] { end(r, x) } else { 0.0 };
+                        self.at_high[r] = x > high;
+                        self.b[r] = if self.active[r] { end(r, x > high) } else { 0.0 };
                         changed = true;
                     }
                 }

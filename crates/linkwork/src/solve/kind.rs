@@ -48,7 +48,12 @@ impl SolverKind {
         Self::ALL.into_iter().find(|k| k.name() == name)
     }
 
-    /// What `auto` means: the sparse factorisation wins at every size that was measured (docs/solvers.md).
+    /// Does one factorisation give the answer to rounding?
+    pub fn is_exact(self) -> bool {
+        !matches!(self, SolverKind::FullIterative | SolverKind::StructuredIterative)
+    }
+
+    /// What `auto` means where nothing else is known: the sparse factorisation wins at every size that was measured.
     pub fn resolve(self) -> Self {
         if self == SolverKind::Auto { SolverKind::SparseDirect } else { self }
     }

@@ -10,6 +10,7 @@ mod full_iterative;
 mod kind;
 mod krylov;
 mod parallel;
+mod projected;
 mod ranks;
 mod sparse;
 mod sparse_direct;
@@ -23,12 +24,13 @@ pub use bounds::{Bounded, BoundedReport};
 pub use full_dense::FullDense;
 pub use full_iterative::FullIterative;
 pub use kind::SolverKind;
+pub use projected::Projected;
 pub use ranks::{Ranked, RankedReport};
 pub use sparse_direct::SparseDirect;
 pub use structured_dense::StructuredDense;
 pub use structured_iterative::StructuredIterative;
 
-use crate::rows::{Masses, Rows, dot6};
+use crate::rows::{HalfRow, Masses, Rows, dot6};
 
 /// How much a solve may cost.
 #[derive(Clone, Copy)]
@@ -132,40 +134,29 @@ pub(crate) struct Scaled {
 
 impl Scaled {
     fn fill(&mut self, p: &Problem) {
-        self.w.clear();
-        self.solids.clear();
-        self.active.clear();
-        self.diagonal.clear();
+        let rows = p.rows.len();
+        self.w.resize(rows, [[0.0; 6]; 2]);
+        self.solids.resize(rows, [0; 2]);
+        self.active.resize(rows, true);
+        self.diagonal.resize(rows, 0.0);
         self.width = p.masses.len();
         self.roots.clear();
         self.roots.extend((0..self.width).map(|s| factor_inverse_mass(p.masses, s)));
         let (mut trace, mut n) = (0.0, 0);
         for g in &p.rows.groups {
-            let factors = g.solids.map(|s| self.roots[s]);
+            let [(s0, c0), (s1, c1)] = g.solids.map(|s| &self.roots[s]);
             for r in g.range() {
                 let active = p.is_active(r);
-                let mut w = [[0.0; 6]; 2];
-                for side in 0..2 {
-                    let (s, c) = &factors[side];
-                    let j = &p.rows.jacobian[r][side];
-                    if active {
-                        w[side] = [
-                            j[0] * s,
-                            j[1] * s,
-                            j[2] * s,
-                            j[3] * c[0] + j[4] * c[1] + j[5] * c[3],
-                            j[4] * c[2] + j[5] * c[4],
-                            j[5] * c[5],
-                        ];
-                    }
-                }
+                let [j0, j1] = &p.rows.jacobian[r];
+                let w =
+                    if active { [scale_half(j0, *s0, c0), scale_half(j1, *s1, c1)] } else { [[0.0; 6]; 2] };
                 let diagonal = dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);
                 trace += diagonal;
                 n += i32::from(active);
-                self.diagonal.push(diagonal);
-                self.w.push(w);
-                self.solids.push(g.solids);
-                self.active.push(active);
+                self.diagonal[r] = diagonal;
+                self.w[r] = w;
+                self.solids[r] = g.solids;
+                self.active[r] = active;
             }
         }
         self.mean_diagonal = if n > 0 && trace > 0.0 { trace / f64::from(n) } else { 1.0 };
@@ -192,6 +183,18 @@ impl Scaled {
     }
 }
 
+/// `J C` of one solid: the root of the inverse mass, and the lower factor of the inverse inertia.
+fn scale_half(j: &HalfRow, s: f64, c: &[f64; 6]) -> HalfRow {
+    [
+        j[0] * s,
+        j[1] * s,
+        j[2] * s,
+        j[3] * c[0] + j[4] * c[1] + j[5] * c[3],
+        j[4] * c[2] + j[5] * c[4],
+        j[5] * c[5],
+    ]
+}
+
 /// Square root of the inverse mass, and the lower Cholesky factor of the inverse inertia as `[l11, l21, l22, l31, l32, l33]`.
 fn factor_inverse_mass(masses: &Masses, solid: usize) -> (f64, [f64; 6]) {
     let w = masses.inverse_mass(solid);
@@ -209,5 +212,7 @@ fn factor_inverse_mass(masses: &Masses, solid: usize) -> (f64, [f64; 6]) {
 }
 
 fn largest(v: &[f64]) -> f64 {
-    v.iter().fold(0.0, |m: f64, x| if x.is_nan() { f64::NAN } else { m.max(x.abs()) })
+    // `max` drops NaNs; a sum keeps them.
+    let (most, sum) = v.iter().fold((0.0_f64, 0.0), |(m, s), x| (m.max(x.abs()), s + x));
+    if sum.is_nan() { f64::NAN } else { most }
 }

@@ -357,3 +357,144 @@ fn work_limits_are_kept_and_more_budget_is_never_worse() {
         solver.solve(&b, &mut lambda, &Work { iterations: 1000, tolerance: 0.0, out_of_time: Some(&clock) });
     assert_eq!((report.stop, report.iterations), (Stop::Time, 3));
 }
+
+/// A chain with limits on its hinges and a pull: the active set and the projected sweeps find the same answer, whatever
+/// solver is inside, cold and warm.
+#[test]
+fn active_set_and_projection_agree() {
+    let mut m = Mechanism::new();
+    let mut last = SolidId::WORLD;
+    for i in 0..4 {
+        let shape = PlacedShape::cylinder(0.05, 1.0, Vector::X);
+        let s = m
+            .add_solid(Solid::new(format!("b{i}")).with_shape(shape, 1.0).at(i as f64 + 0.5, 0.0, 0.0))
+            .unwrap();
+        let from = if i == 0 { 0.0 } else { 0.5 };
+        let joint = Joint::pin(
+            Frame::axis(last, Vector::new(from, 0.0, 0.0), Vector::Z),
+            Frame::axis(s, Vector::new(-0.5, 0.0, 0.0), Vector::Z),
+        );
+        m.add_joint(joint.with_limit(crate::Direction::R1, -0.02, 0.05)).unwrap();
+        last = s;
+    }
+    let goal = Frame::point(SolidId::WORLD, Vector::new(3.9, 0.3, 0.0));
+    m.add_joint(Joint::lock(goal, Frame::point(last, Vector::new(0.5, 0.0, 0.0)), crate::Mask(0b010)))
+        .unwrap();
+    let s = State::new(&m);
+    let (rows, masses) = rows_of(&m, &s);
+    let n = m.solids().len();
+    let mut projected = Projected::default();
+    let work = Work { iterations: 200_000, tolerance: 1e-12, ..Work::default() };
+    let sweeps = projected.solve(&rows, &masses, n, false, &work);
+    assert!(sweeps.complementarity <= 1e-12, "{sweeps:?}");
+    let again = projected.solve(&rows, &masses, n, true, &work);
+    assert!(again.solve.iterations <= 2, "{again:?}");
+    for solver in &mut solvers() {
+        let mut bounded = Bounded::default();
+        bounded.warm = true;
+        let mut rounds = Vec::new();
+        for _ in 0..2 {
+            let report = bounded.solve(solver.as_mut(), &rows, &masses, n, None, &Work::default());
+            assert_eq!(report.complementarity, 0.0, "{}", solver.name());
+            rounds.push(report.rounds);
+            for (a, b) in bounded.dq.iter().flatten().zip(projected.dq.iter().flatten()) {
+                assert!((a - b).abs() < 1e-7, "{}: {a} {b}", solver.name());
+            }
+        }
+        assert!(rounds[0] > 1 && rounds[1] == 1, "the second time starts with the right set: {rounds:?}");
+    }
+}
+
+/// Whatever limit ends a solve, its correction keeps both momenta of a free mechanism.
+#[test]
+fn truncated_solves_keep_momentum() {
+    let ring = &graphs()[3].1;
+    let (m, s) = random(ring, 8);
+    let (rows, masses) = rows_of(&m, &s);
+    let b: Vec<f64> = (0..rows.len()).map(|i| (1.3 * i as f64).sin()).collect();
+    for solver in &mut solvers() {
+        for iterations in [1, 2, 3, 7] {
+            solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+            let mut lambda = vec![0.0; rows.len()];
+            solver.solve(&b, &mut lambda, &Work { iterations, tolerance: 1e-14, ..Work::default() });
+            let mut dq = vec![[0.0; 6]; m.solids().len()];
+            rows.apply_transposed(&lambda, &masses, &mut dq);
+            let (mut p, mut l, mut size) = (Vector::ZERO, Vector::ZERO, 0.0);
+            for i in 1..m.solids().len() {
+                let v = Vector::new(dq[i][0], dq[i][1], dq[i][2]) / masses.inverse_mass(i);
+                let w = masses.inverse_inertia(i).inverse() * Vector::new(dq[i][3], dq[i][4], dq[i][5]);
+                p += v;
+                l += s.centers[i].cross(v) + w;
+                size += v.length() + w.length();
+            }
+            assert!(
+                p.length() + l.length() < 1e-12 * (1.0 + size),
+                "{} {iterations}: {p} {l}",
+                solver.name()
+            );
+        }
+    }
+}
+
+/// Random graphs of every sort: all solvers meet the same consistent right sides.
+#[test]
+fn random_graphs() {
+    let mut r = Random::new(77);
+    let mut pick = |n: u32| ((r.signed() + 1.0) * 0.5 * f64::from(n)) as u32;
+    for round in 0..40 {
+        let (nodes, edges) = (2 + pick(20), 1 + pick(40));
+        let list: Vec<(u32, u32)> =
+            (0..edges).map(|_| (pick(nodes), pick(nodes))).filter(|(a, b)| a != b).collect();
+        let (m, s) = random(&list, round);
+        let (rows, masses) = rows_of(&m, &s);
+        if rows.is_empty() {
+            continue;
+        }
+        let w = dense_w(&rows, &masses);
+        let lambda: Vec<f64> = (0..rows.len()).map(|i| (i as f64 * 0.7).cos()).collect();
+        let y = scaled_answer(&w, &lambda);
+        let b: Vec<f64> = (0..rows.len()).map(|k| (0..y.len()).map(|i| w[(k, i)] * y[i]).sum()).collect();
+        for solver in &mut solvers() {
+            solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+            let mut got = vec![0.0; rows.len()];
+            let work = Work { iterations: 20_000, tolerance: 1e-9, ..Work::default() };
+            let report = solver.solve(&b, &mut got, &work);
+            assert!(report.residual < 1e-7, "{round} {}: {report:?}", solver.name());
+            let left = (0..rows.len())
+                .map(|k| {
+                    let y = scaled_answer(&w, &got);
+                    ((0..y.len()).map(|i| w[(k, i)] * y[i]).sum::<f64>() - b[k]).abs()
+                })
+                .fold(0.0, f64::max);
+            assert!((left - report.residual).abs() < 1e-9, "the receipt is honest: {left} {report:?}");
+        }
+    }
+}
+
+/// The same bits for one, two and four threads, and for the second time.
+#[test]
+fn threads_do_not_change_a_bit() {
+    // Many islands, large enough together to be worth sharing out.
+    let edges: Vec<(u32, u32)> = (0..60)
+        .flat_map(|i| (0..12).map(move |k| (if k == 0 { 0 } else { i * 12 + k }, i * 12 + k + 1)))
+        .collect();
+    let (m, s) = random(&edges, 4);
+    let (rows, masses) = rows_of(&m, &s);
+    let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).sin()).collect();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut solver = SparseDirect::new();
+            let mut lambda = vec![0.0; rows.len()];
+            for _ in 0..2 {
+                solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+                lambda.fill(0.0);
+                solver.solve(&b, &mut lambda, &Work::default());
+            }
+            assert!(solver.predicted().0 > 1e4);
+            lambda.iter().map(|l| l.to_bits()).collect::<Vec<_>>()
+        })
+    };
+    let one = run(1);
+    assert!(run(2) == one && run(4) == one && run(1) == one);
+}

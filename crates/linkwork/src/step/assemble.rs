@@ -20,7 +20,7 @@ mod tests;
 use crate::graph::{Graph, Island};
 use crate::joint::JointId;
 use crate::math::{Random, Vector};
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Mechanism, Part};
 use crate::rows::{Gaps, Masses, Rows};
 use crate::solve::{Bounded, LinearSolver, SolverKind, Work};
 use crate::state::State;
@@ -160,8 +160,15 @@ pub fn assemble(m: &Mechanism, state: &mut State, config: &AssembleConfig) -> As
     };
     let mut largest = 0;
     for (k, island) in graph.islands.iter().enumerate() {
-        let mut work = Assembler::new(m, &graph, island, config, k);
-        let outcome = work.run(state);
+        // Each island by itself: the cost of one must not grow with the number of the others.
+        let part = Part::new(m, island);
+        let mut own = part.state(m, state);
+        let own_graph = Graph::new(&part.mechanism);
+        let [own_island] = &own_graph.islands[..] else { continue };
+        let numbers = (k + 1, graph.islands.len());
+        let mut work = Assembler::new(&part.mechanism, &own_graph, own_island, config, numbers);
+        let outcome = work.run(&mut own);
+        part.put_back(m, &own, state);
         report.outcome = report.outcome.max(outcome);
         report.gaps = report.gaps.max(work.rows.gaps());
         report.iterations = report.iterations.max(work.iterations);
@@ -175,7 +182,7 @@ pub fn assemble(m: &Mechanism, state: &mut State, config: &AssembleConfig) -> As
             work.rows
                 .groups
                 .iter()
-                .map(|g| JointGap { joint: g.joint, gaps: work.rows.group_gaps(g) })
+                .map(|g| JointGap { joint: part.joints[g.joint.index()], gaps: work.rows.group_gaps(g) })
                 .filter(|g| !(g.gaps.worst() <= config.tolerance)),
         );
     }
@@ -202,7 +209,8 @@ struct Assembler<'a> {
     graph: &'a Graph,
     island: &'a Island,
     config: &'a AssembleConfig<'a>,
-    index: usize,
+    /// Which island of how many, from 1.
+    numbers: (usize, usize),
     rows: Rows,
     masses: Masses,
     bounded: Bounded,
@@ -223,18 +231,18 @@ impl<'a> Assembler<'a> {
         graph: &'a Graph,
         island: &'a Island,
         config: &'a AssembleConfig<'a>,
-        index: usize,
+        numbers: (usize, usize),
     ) -> Self {
         Self {
             m,
             graph,
             island,
             config,
-            index,
+            numbers,
             rows: Rows::default(),
             masses: Masses::default(),
             bounded: Bounded::default(),
-            solver: config.solver.make(),
+            solver: crate::predict::resolve(config.solver, m, graph, island).make(),
             iterations: 0,
             solver_iterations: 0,
             restarts: 0,
@@ -247,7 +255,7 @@ impl<'a> Assembler<'a> {
         let mut search = self.search(state);
         let mut best = (self.rows.merit(), state.clone());
         let tries = if self.config.iterations.is_some() { 0 } else { self.affordable_restarts() };
-        let mut random = Random::new(self.config.seed ^ (self.index as u64) << 32);
+        let mut random = Random::new(self.config.seed ^ (self.numbers.0 as u64) << 32);
         while search == Search::Stuck && self.restarts < tries {
             self.restarts += 1;
             self.kick(state, &start, &best.1, &mut random);
@@ -338,8 +346,8 @@ impl<'a> Assembler<'a> {
     fn tell(&self, gap: f64) {
         if let Some(f) = self.config.progress {
             f(&Progress {
-                island: self.index + 1,
-                islands: self.graph.islands.len(),
+                island: self.numbers.0,
+                islands: self.numbers.1,
                 iterations: self.iterations,
                 gap,
             });

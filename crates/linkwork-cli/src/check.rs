@@ -1,0 +1,356 @@
+//! `linkwork check`: what a scene contains, what can move, and what is odd or wrong about it.
+
+use crate::assemble::positive;
+use crate::failure::{self, Failure};
+use crate::report::{self, count};
+use crate::scene::{self, Lines, Loaded};
+use crate::terminal::{self, Paint, Watch};
+use linkwork::diagnose::{Dependency, Diagnosis};
+use linkwork::graph::Graph;
+use linkwork::predict::{Choice, predict};
+use linkwork::rows::Gaps;
+use linkwork::solve::SolverKind;
+use linkwork::{AssembleConfig, Kernel, Outcome, State, assemble};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Parses and validates a scene and says what is in it
+///
+/// Prints solids, joints, scalar constraints (of the spanning forest: acyclic, and of the joints that close loops),
+/// the freedoms left, islands, redundant and conflicting constraints by name and line, and what one solve is predicted
+/// to cost per solver. To examine it the scene is assembled first, on a copy: the file is never changed. Errors and
+/// warnings in the text are shown with their line.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  linkwork check scenes/bricard.lw
+  linkwork check scene.lw --json | jq .freedoms
+  linkwork generate ring 6 | linkwork check -
+
+Exit codes:
+  0  the scene is sound (warnings and redundant constraints included)
+  1  its constraints contradict each other
+  2  it cannot be read, or has errors")]
+pub struct Args {
+    /// The scene; `-` reads standard input
+    scene: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
+    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    tolerance: Option<f64>,
+    /// Examine islands of up to this many scalar constraints; larger ones are only counted
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    rows: usize,
+    /// Give up assembling the copy after this many milliseconds
+    #[arg(long, value_name = "B", value_parser = positive, allow_negative_numbers = true, default_value_t = 10_000.0)]
+    budget_ms: f64,
+}
+
+/// All that is known about the scene.
+struct Findings<'a> {
+    loaded: &'a Loaded,
+    lines: Lines<'a>,
+    graph: Graph,
+    tolerance: f64,
+    start: Gaps,
+    end: Gaps,
+    outcome: Outcome,
+    diagnosis: Diagnosis,
+    /// Predicted costs and the pick of `auto`, island by island.
+    choices: Vec<Choice>,
+}
+
+pub fn run(args: &Args) -> Result<u8, Failure> {
+    let loaded = scene::load(&args.scene)?;
+    let m = loaded.mechanism();
+    let tolerance =
+        args.tolerance.or(loaded.scene.settings.tolerance).unwrap_or(AssembleConfig::default().tolerance);
+    let mut state = State::new(m);
+    let start = report::gaps_at(m, &state);
+    let watch = Watch::start(Duration::try_from_secs_f64(args.budget_ms / 1e3).ok());
+    let assembled = assemble(
+        m,
+        &mut state,
+        &AssembleConfig {
+            tolerance,
+            out_of_time: Some(&|| watch.out_of_time()),
+            progress: Some(&|p| watch.progress(p)),
+            ..AssembleConfig::default()
+        },
+    );
+    drop(watch);
+    let graph = Graph::new(m);
+    let choices = graph.islands.iter().map(|island| predict(m, &graph, island)).collect();
+    let findings = Findings {
+        lines: loaded.lines(),
+        graph,
+        choices,
+        tolerance,
+        start,
+        end: assembled.gaps,
+        outcome: assembled.outcome,
+        diagnosis: report::examine(m, &state, assembled.outcome, tolerance, args.rows),
+        loaded: &loaded,
+    };
+    if args.json {
+        terminal::print_json(&findings.json())?;
+    } else {
+        terminal::print(findings.text(Paint::stdout()))?;
+    }
+    Ok(match findings.outcome {
+        // Running out of time says nothing about the scene.
+        Outcome::Ok | Outcome::Budget => failure::OK,
+        Outcome::Conflict | Outcome::Diverged => failure::FAILED,
+    })
+}
+
+impl Findings<'_> {
+    fn dependencies(&self, conflict: bool) -> Vec<&Dependency> {
+        self.diagnosis.dependencies(conflict).collect()
+    }
+
+    /// Fixed, scripted and particles among the solids; the world is not counted.
+    fn kinds(&self) -> [usize; 3] {
+        let solids = &self.loaded.mechanism().solids()[1..];
+        [
+            solids.iter().filter(|s| s.kernel == Kernel::Fixed).count(),
+            solids.iter().filter(|s| matches!(s.kernel, Kernel::Scripted(_))).count(),
+            solids.iter().filter(|s| s.particle).count(),
+        ]
+    }
+
+    /// Predicted multiplications of one solve of every island.
+    fn cost(&self, kind: SolverKind) -> f64 {
+        let of =
+            |c: &Choice| c.predictions.iter().find(|p| p.solver == kind).map_or(0.0, |p| p.multiplications);
+        self.choices.iter().map(of).sum()
+    }
+
+    fn solvers() -> impl Iterator<Item = SolverKind> {
+        SolverKind::ALL.into_iter().filter(|k| *k != SolverKind::Auto)
+    }
+
+    /// What `auto` picks, with the number of islands and the reason given for the first of them.
+    fn picks(&self) -> Vec<(SolverKind, usize, &str)> {
+        let mut picks: Vec<(SolverKind, usize, &str)> = Vec::new();
+        for c in &self.choices {
+            match picks.iter_mut().find(|p| p.0 == c.picked) {
+                Some(p) => p.1 += 1,
+                None => picks.push((c.picked, 1, &c.reason)),
+            }
+        }
+        picks
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let m = self.loaded.mechanism();
+        let [fixed, scripted, particles] = self.kinds();
+        let islands: Vec<_> = self
+            .diagnosis
+            .islands
+            .iter()
+            .map(|i| {
+                json!({
+                    "solids": i.solids,
+                    "with": self.lines.solid(i.example),
+                    "constraints": i.rows,
+                    "freedoms": i.freedoms,
+                    "freedoms_at_pose": i.freedoms_here,
+                    "examined": i.examined,
+                })
+            })
+            .collect();
+        let mut cost: serde_json::Map<_, _> =
+            Self::solvers().map(|k| (k.name().to_owned(), json!(self.cost(k)))).collect();
+        let picks = self.picks();
+        let auto = picks.first().map_or(SolverKind::Auto.resolve(), |p| p.0);
+        cost.insert("auto".to_owned(), json!(auto.name()));
+        let picks: Vec<_> = picks
+            .iter()
+            .map(|(k, islands, reason)| json!({"solver": k.name(), "islands": islands, "reason": reason}))
+            .collect();
+        json!({
+            "scene": self.loaded.name,
+            "title": self.loaded.scene.title,
+            "outcome": self.outcome.word(),
+            "solids": m.solid_count(),
+            "fixed": fixed,
+            "scripted": scripted,
+            "particles": particles,
+            "joints": m.joints().len(),
+            "constraints": report::constraints(&self.graph),
+            "freedoms": self.diagnosis.freedoms,
+            "islands": islands,
+            "unheld": self.graph.unheld.iter().map(|s| self.lines.solid(*s)).collect::<Vec<_>>(),
+            "redundant": report::dependencies(&self.dependencies(false), &self.lines),
+            "conflicting": report::dependencies(&self.dependencies(true), &self.lines),
+            "tolerance": self.tolerance,
+            "assembled_as_written": self.start.worst() <= self.tolerance,
+            "joint_error": {
+                "position_start": self.start.position, "angle_start": self.start.angle,
+                "position_end": self.end.position, "angle_end": self.end.angle,
+            },
+            "predicted_cost": cost,
+            "auto": picks,
+            "not_simulated": self.loaded.not_simulated(),
+            "diagnostics": self.loaded.records(),
+        })
+    }
+
+    fn text(&self, paint: Paint) -> String {
+        let m = self.loaded.mechanism();
+        let mut out = report::heading(self.loaded, paint);
+        let mut line = |key: &str, value: String| {
+            let _ = writeln!(out, "  {}  {value}", report::pad(key, 12));
+        };
+        let [fixed, scripted, particles] = self.kinds();
+        let kinds = [(fixed, "fixed"), (scripted, "scripted"), (particles, "of them particles")];
+        let kinds: Vec<String> = kinds.iter().filter(|k| k.0 > 0).map(|(n, k)| format!("{n} {k}")).collect();
+        let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+        line("solids", format!("{}{kinds}", m.solid_count()));
+        line("joints", m.joints().len().to_string());
+        line("constraints", report::constraints_text(&self.graph, "scalar"));
+        line("freedoms", self.freedoms_text());
+        line("islands", self.islands_text());
+        line("assembled", self.assembled_text(paint));
+        line("cost", self.cost_text());
+        self.islands_list(&mut out, paint);
+        self.dependencies_list(&mut out, paint);
+        let missing = self.loaded.not_simulated();
+        out.push_str(if missing.is_empty() { "" } else { "\n" });
+        for what in missing.iter().take(12) {
+            let _ = writeln!(out, "  {what} is read and checked, but not simulated yet");
+        }
+        out.push_str(&report::rest(missing.len(), 12));
+        out
+    }
+
+    fn freedoms_text(&self) -> String {
+        let d = &self.diagnosis;
+        let mut text = d.freedoms.to_string();
+        if d.islands.iter().any(|i| !i.examined) {
+            text.push_str(" by counting (too large to examine; see --rows)");
+        } else {
+            let m = self.loaded.mechanism();
+            let counted = m.freedoms() as i64 - m.scalar_constraints() as i64;
+            if counted != d.freedoms as i64 {
+                let _ = write!(
+                    text,
+                    " (counting alone would say {} - {} = {counted})",
+                    m.freedoms(),
+                    m.scalar_constraints()
+                );
+            }
+        }
+        text
+    }
+
+    fn islands_text(&self) -> String {
+        let mut text = self.diagnosis.islands.len().to_string();
+        let unheld = &self.graph.unheld;
+        if !unheld.is_empty() {
+            let names: Vec<_> =
+                unheld.iter().take(4).map(|s| format!("`{}`", self.lines.solid(*s))).collect();
+            let more = if unheld.len() > 4 { ", …" } else { "" };
+            let _ = write!(
+                text,
+                ", and {} that nothing holds: {}{more}",
+                count(unheld.len(), "solid"),
+                names.join(", ")
+            );
+        }
+        text
+    }
+
+    fn assembled_text(&self, paint: Paint) -> String {
+        let start = report::gaps(self.start);
+        if self.start.worst() <= self.tolerance {
+            return format!("{}, as written (largest gap {start})", paint.good("yes"));
+        }
+        match self.outcome {
+            Outcome::Ok => format!(
+                "{}: gaps of up to {start} in the file; `linkwork assemble` closes them, and what\n                follows \
+                 was examined in the assembled pose",
+                paint.odd("not as written")
+            ),
+            Outcome::Conflict => format!(
+                "{}: gaps of up to {start} in the file, {} in the best compromise",
+                paint.bad("impossible"),
+                report::gaps(self.end)
+            ),
+            Outcome::Budget => format!(
+                "{}: gaps of up to {start} in the file, {} when time ran out (see --budget-ms)",
+                paint.odd("not yet"),
+                report::gaps(self.end)
+            ),
+            Outcome::Diverged => {
+                format!("{}: the numbers left the range of arithmetic", paint.bad("diverged"))
+            }
+        }
+    }
+
+    fn cost_text(&self) -> String {
+        let costs: Vec<String> =
+            Self::solvers().map(|k| format!("{} {}", k.name(), report::magnitude(self.cost(k)))).collect();
+        let mut lines: Vec<String> = costs.chunks(3).map(|c| c.join(", ")).collect();
+        for (k, islands, reason) in self.picks() {
+            let what = if self.choices.len() > 1 {
+                format!(" on {}", count(islands, "island"))
+            } else {
+                String::new()
+            };
+            lines.push(format!("auto takes {}{what}: {reason}", k.name()));
+        }
+        format!("predicted multiplications a solve: {}", lines.join("\n                "))
+    }
+
+    /// Islands one by one, when there are several or one of them is at a special pose.
+    fn islands_list(&self, out: &mut String, paint: Paint) {
+        const SHOWN: usize = 8;
+        let islands = &self.diagnosis.islands;
+        if islands.len() > 1 {
+            let _ = writeln!(out, "\n  {}", paint.bold("islands"));
+            for i in islands.iter().take(SHOWN) {
+                let _ = writeln!(
+                    out,
+                    "    with `{}`: {}, {}, {}",
+                    self.lines.solid(i.example),
+                    count(i.solids, "solid"),
+                    count(i.rows, "scalar constraint"),
+                    count(i.freedoms, "freedom"),
+                );
+            }
+            out.push_str(&report::rest(islands.len(), SHOWN));
+        }
+        for i in islands.iter().filter(|i| i.freedoms_here > i.freedoms).take(SHOWN) {
+            let _ = writeln!(
+                out,
+                "\n  {}: the pose of the island with `{}` has {} to first order, though only {} next to it",
+                paint.odd("singular"),
+                self.lines.solid(i.example),
+                count(i.freedoms_here, "motion"),
+                i.freedoms
+            );
+        }
+    }
+
+    fn dependencies_list(&self, out: &mut String, paint: Paint) {
+        for (conflict, word, explained, said) in [
+            (true, "conflicting", "no pose meets these together with the ones named behind them", "against"),
+            (false, "redundant", "these say nothing that the ones named behind them do not say", "with"),
+        ] {
+            let found = self.dependencies(conflict);
+            if found.is_empty() {
+                continue;
+            }
+            let rows = found.iter().map(|d| d.rows).sum();
+            let word = if conflict { paint.bad(word) } else { paint.odd(word) };
+            let _ = writeln!(out, "\n  {word}  {}: {explained}", count(rows, "row"));
+            out.push_str(&report::dependencies_text(&found, &self.lines, paint, said));
+        }
+    }
+}

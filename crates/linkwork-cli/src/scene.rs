@@ -1,0 +1,163 @@
+//! Scenes from files and pipes, with their diagnostics shown the way a compiler does.
+
+use crate::failure::Failure;
+use crate::files;
+use crate::terminal::{self, Paint};
+use linkwork::scene::{LineIndex, Record, Report, Scene, Severity, limits, load_bytes};
+use linkwork::{JointId, Mechanism, SolidId};
+use std::path::{Path, PathBuf};
+
+/// Largest mesh file.
+const MESH_BYTES: usize = 1 << 30;
+
+/// A scene without errors and the text it came from.
+pub struct Loaded {
+    /// The file as the user named it, `<stdin>` for a pipe.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// What it says.
+    pub scene: Scene,
+    /// Its lints.
+    pub report: Report,
+    /// The folder that mesh files are relative to.
+    pub folder: PathBuf,
+    /// Mesh files the scene names.
+    pub meshes: Vec<String>,
+}
+
+/// The bytes of a scene and the name to show for it: a file, or standard input for `-`.
+pub fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let stdin = path == Path::new("-");
+    let name = if stdin { "<stdin>".to_owned() } else { path.display().to_string() };
+    let bytes = if stdin {
+        files::read_from(std::io::stdin().lock(), limits::TEXT_BYTES)
+    } else {
+        files::read(path, limits::TEXT_BYTES)
+    };
+    match bytes {
+        Ok(bytes) => Ok((name, bytes)),
+        Err(e) => Err(Failure::input(&name, format!("cannot read `{name}`: {e}"))),
+    }
+}
+
+/// Reads a scene and shows its errors and warnings on standard error. Errors end the command.
+pub fn load(path: &Path) -> Result<Loaded, Failure> {
+    let (name, bytes) = read(path)?;
+    let folder = if path == Path::new("-") { PathBuf::from(".") } else { files::parent(path) };
+    let mut meshes = Vec::new();
+    let mut mesh = |file: &str| {
+        meshes.push(file.to_owned());
+        match files::read(&folder.join(file), MESH_BYTES) {
+            Ok(bytes) if bytes.len() > MESH_BYTES => Err(format!("larger than {} MiB", MESH_BYTES >> 20)),
+            Ok(bytes) => Ok(bytes),
+            Err(e) => Err(e.to_string()),
+        }
+    };
+    let (text, scene, report) = load_bytes(&bytes, &mut mesh);
+    show(&name, &text, &report);
+    match scene {
+        Some(scene) => Ok(Loaded { name, text: text.into_owned(), scene, report, folder, meshes }),
+        None => Err(Failure::Scene { diagnostics: report.records(&name, &text), file: name }),
+    }
+}
+
+/// Shows a report on standard error, with the sum of its errors.
+pub fn show(name: &str, text: &str, report: &Report) {
+    if report.diagnostics.is_empty() {
+        return;
+    }
+    let paint = Paint::stderr();
+    terminal::tell(report.render(name, text, paint.is_on()));
+    if report.has_errors() {
+        let errors = report.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+        terminal::error(&format!("{name} has {}", crate::report::count(errors, "error")));
+    }
+}
+
+impl Loaded {
+    /// What moves.
+    pub fn mechanism(&self) -> &Mechanism {
+        &self.scene.mechanism
+    }
+
+    /// The title, or the file's name without folders and ending.
+    pub fn title(&self) -> String {
+        match &self.scene.title {
+            Some(title) => title.clone(),
+            None if self.name == "<stdin>" => "Untitled scene".to_owned(),
+            None => Path::new(&self.name)
+                .file_stem()
+                .map_or_else(|| self.name.clone(), |s| s.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Lints as records.
+    pub fn records(&self) -> Vec<Record> {
+        self.report.records(&self.name, &self.text)
+    }
+
+    /// Finds lines of joints.
+    pub fn lines(&self) -> Lines<'_> {
+        Lines { loaded: self, index: LineIndex::new(&self.text) }
+    }
+
+    /// Blocks that are read and checked, and that no command can honour yet. The soft ones come first.
+    pub fn not_simulated(&self) -> Vec<String> {
+        let s = &self.scene;
+        let named = |kind: &str, name: &str| {
+            if name.is_empty() { format!("a {kind} without a name") } else { format!("{kind} `{name}`") }
+        };
+        let soft = self.not_assembled();
+        let skins = s.skins.iter().map(|x| named("skin", &x.name));
+        let springs = s.springs.iter().map(|x| named("spring", &x.name));
+        let forces = s.forces.iter().map(|x| named("force", &x.name));
+        let m = &s.mechanism;
+        let drives = (0..m.joints().len() as u32)
+            .map(JointId)
+            .filter(|j| !m.joint(*j).drives.is_empty())
+            .map(|j| format!("the drive of `{}`", m.joint_name(j)));
+        soft.into_iter().chain(skins).chain(springs).chain(forces).chain(drives).collect()
+    }
+
+    /// Soft bodies: the part of [`not_simulated`](Self::not_simulated) that a reader would miss in an assembly.
+    pub fn not_assembled(&self) -> Vec<String> {
+        let s = &self.scene;
+        let cloths = s.cloths.iter().map(|x| format!("cloth `{}`", x.soft.name));
+        cloths.chain(s.tetras.iter().map(|x| format!("tetra `{}`", x.soft.name))).collect()
+    }
+}
+
+/// Where joints stand in the text.
+pub struct Lines<'a> {
+    loaded: &'a Loaded,
+    index: LineIndex<'a>,
+}
+
+impl Lines<'_> {
+    /// The line of a joint, from 1.
+    pub fn joint(&self, id: JointId) -> usize {
+        self.index.place(self.loaded.scene.sources.joint(id).start as usize).0
+    }
+
+    /// `file:line` of a joint.
+    pub fn place(&self, id: JointId) -> String {
+        format!("{}:{}", self.loaded.name, self.joint(id))
+    }
+
+    /// The name of a joint.
+    pub fn name(&self, id: JointId) -> String {
+        self.loaded.mechanism().joint_name(id)
+    }
+
+    /// The name of a joint without what makes it unique: for long lists.
+    pub fn short(&self, id: JointId) -> String {
+        let name = self.name(id);
+        name.split_once(" (constraint ").map_or(name.clone(), |(short, _)| short.to_owned())
+    }
+
+    /// The name of a solid.
+    pub fn solid(&self, id: SolidId) -> &str {
+        &self.loaded.mechanism().solid(id).name
+    }
+}

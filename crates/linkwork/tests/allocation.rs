@@ -1,0 +1,92 @@
+//! What a solve may allocate: nothing the second time for `sparse-direct`, and memory in proportion to the scene for the
+//! solvers that promise it.
+
+// A counting allocator is the only way to see allocations, and implementing one is unsafe by nature.
+#![allow(unsafe_code)]
+
+use linkwork::graph::Graph;
+use linkwork::rows::{Masses, Rows};
+use linkwork::solve::{Bounded, Problem, SolverKind, Work};
+use linkwork::{JointId, Mechanism, State};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is passed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = CALLS.try_with(|c| c.set(c.get() + 1));
+        let _ = LIVE.try_with(|l| l.set(l.get() + layout.size() as isize));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        let _ = LIVE.try_with(|l| l.set(l.get() - layout.size() as isize));
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn ladder(bars: usize, patterns: usize) -> Mechanism {
+    let text = linkwork::generate::ladder(bars, patterns, 3.0).unwrap();
+    linkwork::scene::load(&text, &mut |_| Err(String::new())).0.unwrap().mechanism
+}
+
+#[test]
+fn refilling_refactoring_and_solving_allocate_nothing() {
+    let m = ladder(6, 12);
+    let graph = Graph::new(&m);
+    let mut state = State::new(&m);
+    let (mut rows, mut masses, mut bounded) = (Rows::default(), Masses::default(), Bounded::default());
+    let mut solver = SolverKind::SparseDirect.make();
+    let b: Vec<f64> = (0..m.scalar_constraints()).map(|i| 1e-3 * (i as f64).sin()).collect();
+    let mut lambda = vec![0.0; b.len()];
+    let work = Work { tolerance: 1e-13, ..Work::default() };
+    let mut calls = Vec::new();
+    for round in 0..4 {
+        let before = CALLS.get();
+        state.displace(3, &[1e-3 * f64::from(round), 0.0, 0.0, 0.0, 1e-2, 0.0]);
+        rows.fill(&m, &state, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+        masses.update(&m, &state);
+        solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+        let report = solver.solve(&b, &mut lambda, &work);
+        assert!(report.residual < 1e-10, "{report:?}");
+        bounded.solve(solver.as_mut(), &rows, &masses, m.solids().len(), None, &work);
+        calls.push(CALLS.get() - before);
+    }
+    assert!(calls[0] > 0);
+    assert_eq!(calls[1..], [0, 0, 0], "{calls:?}");
+}
+
+#[test]
+fn memory_grows_with_the_scene() {
+    let kinds = [SolverKind::FullIterative, SolverKind::StructuredIterative, SolverKind::SparseDirect];
+    for kind in kinds {
+        let bytes: Vec<f64> = [32, 64, 128]
+            .iter()
+            .map(|patterns| {
+                let m = ladder(6, *patterns);
+                let graph = Graph::new(&m);
+                let state = State::new(&m);
+                let mut rows = Rows::default();
+                rows.fill(&m, &state, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+                let masses = Masses::new(&m, &state);
+                let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).sin()).collect();
+                let mut lambda = vec![0.0; b.len()];
+                let before = LIVE.get();
+                let mut solver = kind.make();
+                solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+                solver.solve(&b, &mut lambda, &Work { iterations: 30, ..Work::default() });
+                (LIVE.get() - before) as f64
+            })
+            .collect();
+        assert!(bytes[1] < 2.2 * bytes[0] && bytes[2] < 2.2 * bytes[1], "{}: {bytes:?}", kind.name());
+    }
+}
