@@ -1,11 +1,13 @@
 //! How time and memory grow with the scene.
 
-use crate::allocator;
+use crate::allocation;
+use crate::machine::fastest;
 use crate::scenes::{Scene, largest};
 use crate::solvers::{kinds, measure, too_large};
 use crate::table::{Table, int, ms, none, number, sci, text};
 use linkwork::rows::{Masses, Rows};
 use linkwork::solve::{LinearSolver, Problem, SolverKind, SparseDirect, Work};
+use std::hint::black_box;
 use std::time::Instant;
 
 /// Seconds beyond which a solver is not tried on the next larger scene.
@@ -20,6 +22,19 @@ fn slope(points: &[(f64, f64)]) -> f64 {
         / logs.iter().map(|(x, _)| (x - mx) * (x - mx)).sum::<f64>()
 }
 
+/// Seconds to add up as many bytes as the solver holds: where memory, not arithmetic, makes a larger scene slower.
+fn read(bytes: usize) -> f64 {
+    let v = vec![1.0_f64; bytes / 8];
+    fastest(0.02, 3, || {
+        // Four sums, so that additions do not wait for each other.
+        let mut sums = [0.0; 4];
+        for c in black_box(&v).as_chunks::<4>().0 {
+            (0..4).for_each(|k| sums[k] += c[k]);
+        }
+        black_box(sums);
+    })
+}
+
 /// One solver through a series of scenes.
 struct Curve {
     kind: SolverKind,
@@ -28,7 +43,7 @@ struct Curve {
     given_up: bool,
 }
 
-const HEAD: [&str; 15] = [
+const HEAD: [&str; 16] = [
     "scene",
     "rows",
     "loop rows",
@@ -42,6 +57,7 @@ const HEAD: [&str; 15] = [
     "residual",
     "bytes held",
     "bytes a row",
+    "read once",
     "allocations",
     "entries of L",
 ];
@@ -55,19 +71,19 @@ fn scene_lines(t: &mut Table, scene: &Scene, curves: &mut [Curve]) {
         let direct = !c.kind.name().ends_with("iterative");
         let tolerance = if direct { 1e-8 } else { 1e-3 } * largest(&b);
         let mut lambda = vec![0.0; b.len()];
-        let before = allocator::live();
+        let before = allocation::live();
         let mut solver = c.kind.make();
         let start = Instant::now();
         solver.analyse(&rows, &masses);
         let analyse = start.elapsed().as_secs_f64();
         let timing = measure(solver.as_mut(), &rows, &masses, &b, tolerance, 0.3);
-        let held = allocator::live() - before;
+        let held = allocation::live() - before;
         // Once more, only to count what it asks of the allocator when it has seen the pattern before.
         let calls = if timing.seconds() < 1.0 {
-            let calls = allocator::calls();
+            let calls = allocation::calls();
             solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
             solver.solve(&b, &mut lambda, &Work { iterations: 50_000, tolerance, out_of_time: None });
-            Some(allocator::calls() - calls)
+            Some(allocation::calls() - calls)
         } else {
             None
         };
@@ -94,6 +110,7 @@ fn scene_lines(t: &mut Table, scene: &Scene, curves: &mut [Curve]) {
             sci(timing.residual).marked(!timing.reached),
             int(held),
             number(held as f64 / n),
+            ms(read(held)),
             calls.map_or_else(none, int),
             fill.map_or_else(none, sci),
         ]);
@@ -106,6 +123,7 @@ fn curves() -> Vec<Curve> {
 
 fn slopes(title: &str, t: &mut Table, curves: &[Curve]) {
     for c in curves.iter().filter(|c| c.time.len() > 2) {
+        let small: Vec<(f64, f64)> = c.time.iter().copied().filter(|p| p.0 < 33e3).collect();
         let worst = c.time.windows(2).map(slope).fold(f64::NEG_INFINITY, f64::max);
         t.push(vec![
             text(title),
@@ -113,6 +131,7 @@ fn slopes(title: &str, t: &mut Table, curves: &[Curve]) {
             int(c.time[0].0 as usize),
             int(c.time[c.time.len() - 1].0 as usize),
             number(slope(&c.time)),
+            if small.len() > 2 { number(slope(&small)) } else { none() },
             number(worst),
             number(slope(&c.bytes)),
         ]);
@@ -123,7 +142,8 @@ fn slopes(title: &str, t: &mut Table, curves: &[Curve]) {
 pub fn run() -> Vec<Table> {
     let how = "Milliseconds (minimum over repeats, one thread), a random right side, straight: direct solvers to 1e-8, \
                iterative ones to 1e-3. `bytes held`: what the solver keeps after analyse, factor and solve; \
-               `allocations`: requests for memory in one more factor and solve. A solver leaves the series when it \
+               `read once`: milliseconds to \
+               add up that many bytes; `allocations`: requests for memory in one more factor and solve. A solver leaves the series when it \
                needs more than 5 s, misses its tolerance, or would need a dense matrix of more than 2500 rows.";
     let mut ladders = Table::new(format!("Ladders (6,n), second string three times as heavy. {how}"), &HEAD);
     let mut c = curves();
@@ -133,7 +153,7 @@ pub fn run() -> Vec<Table> {
     let mut s = Table::new(
         "Log-log slopes by least squares over the series above: time of factor + solve and bytes held, against rows. \
          `steepest`: between two neighbours.",
-        &["series", "solver", "from rows", "to rows", "time", "steepest", "bytes"],
+        &["series", "solver", "from rows", "to rows", "time", "time up to 33,000 rows", "steepest", "bytes"],
     );
     slopes("ladders (6,n)", &mut s, &c);
     let mut nets = Table::new(format!("Nets, flat. {how}"), &HEAD);

@@ -51,16 +51,21 @@ impl Cell {
 /// A table under construction.
 pub struct Table {
     caption: String,
-    head: Vec<String>,
+    /// What is shown, and its key in JSON.
+    head: Vec<(String, String)>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// An empty table.
+    /// An empty table. A heading `it@fall iterations` shows as `it` and is `fall iterations` in JSON.
     pub fn new(caption: impl Into<String>, head: &[&str]) -> Self {
         Self {
             caption: caption.into(),
-            head: head.iter().map(|h| (*h).to_string()).collect(),
+            head: head
+                .iter()
+                .map(|h| h.split_once('@').unwrap_or((h, h)))
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                .collect(),
             rows: Vec::new(),
         }
     }
@@ -74,7 +79,7 @@ impl Table {
         let width: Vec<usize> = (0..self.head.len())
             .map(|k| {
                 let cells = self.rows.iter().map(|r| r[k].shown.chars().count());
-                cells.chain([self.head[k].chars().count()]).max().unwrap_or(0)
+                cells.chain([self.head[k].0.chars().count()]).max().unwrap_or(0)
             })
             .collect();
         let words = |k: usize| self.rows.iter().any(|r| r[k].value.is_string());
@@ -86,7 +91,7 @@ impl Table {
             }
             writeln!(out, "|")
         };
-        line(&mut out, self.head.iter().map(String::as_str).collect())?;
+        line(&mut out, self.head.iter().map(|h| h.0.as_str()).collect())?;
         for k in 0..self.head.len() {
             write!(out, "|{}{}", "-".repeat(width[k] + 1), if words(k) { "-" } else { ":" })?;
         }
@@ -99,7 +104,7 @@ impl Table {
 
     fn json(&self) -> Value {
         let row = |r: &Vec<Cell>| {
-            let pairs = self.head.iter().zip(r).map(|(h, c)| (h.clone(), c.value.clone()));
+            let pairs = self.head.iter().zip(r).map(|(h, c)| (h.1.clone(), c.value.clone()));
             Value::Object(pairs.collect::<Map<_, _>>())
         };
         json!({ "caption": self.caption, "rows": self.rows.iter().map(row).collect::<Vec<_>>() })
