@@ -1,6 +1,6 @@
 //! Assembly from scattered starts: how often it closes, and in how many iterations.
 
-use crate::table::{Table, int, number, text};
+use crate::table::{Table, int, ms, number, text};
 use std::time::Instant;
 
 #[path = "../../linkwork/tests/scatter/table.rs"]
@@ -21,7 +21,7 @@ pub fn run() -> Vec<Table> {
             "without restart",
             "median iterations",
             "most iterations",
-            "s a start",
+            "ms a start",
         ],
     );
     for scatter in [1.0, 3.0] {
@@ -36,7 +36,7 @@ pub fn run() -> Vec<Table> {
                 int(l.at_once),
                 int(l.median_iterations),
                 int(l.most_iterations),
-                number(start.elapsed().as_secs_f64() / l.trials as f64),
+                ms(start.elapsed().as_secs_f64() / l.trials as f64),
             ]);
         }
     }

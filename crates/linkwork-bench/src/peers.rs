@@ -216,7 +216,7 @@ pub fn run() -> Vec<Table> {
             "what",
             "substeps",
             "sweeps",
-            "warm",
+            "relax",
             "ms",
             "times one correction",
             "largest gap",
