@@ -212,7 +212,16 @@ fn factor_inverse_mass(masses: &Masses, solid: usize) -> (f64, [f64; 6]) {
 }
 
 fn largest(v: &[f64]) -> f64 {
-    // `max` drops NaNs; a sum keeps them.
-    let (most, sum) = v.iter().fold((0.0_f64, 0.0), |(m, s), x| (m.max(x.abs()), s + x));
-    if sum.is_nan() { f64::NAN } else { most }
+    // Four at a time, so that the comparisons do not wait for each other. `max` drops NaNs; a sum keeps them.
+    let (mut most, mut sum) = ([0.0_f64; 4], [0.0; 4]);
+    let (fours, rest) = v.as_chunks::<4>();
+    for x in fours {
+        for k in 0..4 {
+            most[k] = if x[k].abs() > most[k] { x[k].abs() } else { most[k] };
+            sum[k] += x[k];
+        }
+    }
+    let last = rest.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    let sum = sum.iter().chain(rest).sum::<f64>();
+    if sum.is_nan() { f64::NAN } else { most.into_iter().fold(last, f64::max) }
 }

@@ -399,24 +399,26 @@ fn eliminate_few<const P: usize>(
     }
     let below = n - P;
     let tails: [&[f64]; P] = std::array::from_fn(|k| &columns[k][P..n]);
-    if below.is_multiple_of(3) {
+    if below > 0 && below.is_multiple_of(3) {
         // Blocks of three rows, the rule with ball joints: short columns without remainders. The upper half of diagonal
         // blocks is written too; nobody reads it.
-        for j in (0..below).step_by(3) {
-            let (c0, rest) = update[j * below..(j + 3) * below].split_at_mut(below);
+        let tails: [&[[f64; 3]]; P] = std::array::from_fn(|k| tails[k].as_chunks().0);
+        let blocks = below / 3;
+        for (j, columns) in update.chunks_exact_mut(3 * below).enumerate() {
+            let (c0, rest) = columns.split_at_mut(below);
             let (c1, c2) = rest.split_at_mut(below);
-            let scaled: [[f64; 3]; P] =
-                std::array::from_fn(|k| [tails[k][j] * d[k], tails[k][j + 1] * d[k], tails[k][j + 2] * d[k]]);
-            for i in (j..below).step_by(3) {
-                for (target, c) in [(&mut *c0, 0), (&mut *c1, 1), (&mut *c2, 2)] {
-                    let mut x = [target[i], target[i + 1], target[i + 2]];
-                    for k in 0..P {
-                        let l = &tails[k][i..i + 3];
-                        x[0] -= scaled[k][c] * l[0];
-                        x[1] -= scaled[k][c] * l[1];
-                        x[2] -= scaled[k][c] * l[2];
+            let targets = [c0.as_chunks_mut::<3>().0, c1.as_chunks_mut::<3>().0, c2.as_chunks_mut::<3>().0];
+            let scaled: [[f64; 3]; P] = std::array::from_fn(|k| tails[k][j].map(|x| x * d[k]));
+            let below: [&[[f64; 3]]; P] = std::array::from_fn(|k| &tails[k][j..blocks]);
+            let [c0, c1, c2] = targets.map(|t| &mut t[j..blocks]);
+            for (i, ((x0, x1), x2)) in c0.iter_mut().zip(c1).zip(c2).enumerate() {
+                for k in 0..P {
+                    let (l, s) = (below[k][i], scaled[k]);
+                    for r in 0..3 {
+                        x0[r] -= s[0] * l[r];
+                        x1[r] -= s[1] * l[r];
+                        x2[r] -= s[2] * l[r];
                     }
-                    target[i..i + 3].copy_from_slice(&x);
                 }
             }
         }
