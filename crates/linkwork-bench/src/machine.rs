@@ -35,14 +35,18 @@ pub fn plain_flops_per_second() -> f64 {
     kernel(sweep)
 }
 
-const N: usize = 16;
-type Blocks = [[f64; 9]];
+const N: usize = 8;
 
-fn kernel(f: impl Fn(&Blocks, &Blocks, &mut Blocks)) -> f64 {
-    const SWEEPS: usize = 100;
-    let a: Vec<[f64; 9]> = (0..N).map(|i| [1e-3 * i as f64; 9]).collect();
-    let b: Vec<[f64; 9]> = (0..N).map(|i| [1e-3 * (N - i) as f64; 9]).collect();
-    let mut c = vec![[0.0; 9]; N * N];
+/// A block on a cache line's boundary: the figure must not depend on where the memory happens to be.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Block([f64; 9]);
+
+fn kernel(f: impl Fn(&[Block], &[Block], &mut [Block])) -> f64 {
+    const SWEEPS: usize = 400;
+    let a: Vec<Block> = (0..N).map(|i| Block([1e-3 * i as f64; 9])).collect();
+    let b: Vec<Block> = (0..N).map(|i| Block([1e-3 * (N - i) as f64; 9])).collect();
+    let mut c = vec![Block([0.0; 9]); N * N];
     let seconds = fastest(0.1, 10, || {
         for _ in 0..SWEEPS {
             f(black_box(&a), black_box(&b), &mut c);
@@ -53,9 +57,9 @@ fn kernel(f: impl Fn(&Blocks, &Blocks, &mut Blocks)) -> f64 {
 }
 
 #[inline(always)]
-fn sweep(a: &Blocks, b: &Blocks, c: &mut Blocks) {
-    for (a, row) in a.iter().zip(c.chunks_exact_mut(N)) {
-        for (b, c) in b.iter().zip(row) {
+fn sweep(a: &[Block], b: &[Block], c: &mut [Block]) {
+    for (Block(a), row) in a.iter().zip(c.chunks_exact_mut(N)) {
+        for (Block(b), Block(c)) in b.iter().zip(row) {
             for i in 0..3 {
                 for j in 0..3 {
                     c[3 * i + j] += a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
@@ -67,7 +71,7 @@ fn sweep(a: &Blocks, b: &Blocks, c: &mut Blocks) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn sweep_avx2(a: &Blocks, b: &Blocks, c: &mut Blocks) {
+fn sweep_avx2(a: &[Block], b: &[Block], c: &mut [Block]) {
     sweep(a, b, c);
 }
 
