@@ -31,7 +31,7 @@ pub enum Kernel {
 
 /// Mass, centre of mass and inertia about it, in the solid's own axes. The origin of a solid is any point; forces and
 /// rows work at the centre.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MassProperties {
     /// Mass in kilograms.
     pub mass: f64,
@@ -39,6 +39,13 @@ pub struct MassProperties {
     pub center: Vector,
     /// Inertia about the centre of mass, solid axes.
     pub inertia: Matrix,
+}
+
+impl Default for MassProperties {
+    /// Nothing at all: what a sum starts from. (Not derived: the default matrix is the identity.)
+    fn default() -> Self {
+        Self { mass: 0.0, center: Vector::ZERO, inertia: Matrix::ZERO }
+    }
 }
 
 impl MassProperties {
@@ -245,6 +252,14 @@ mod tests {
         assert!((sum.mass - whole.mass).abs() < 1e-12);
         assert!((sum.inertia.x_axis - whole.inertia.x_axis).length() < 1e-12);
         assert!((sum.inertia.y_axis - whole.inertia.y_axis).length() < 1e-12);
+    }
+
+    #[test]
+    fn a_solid_of_one_shape_has_the_inertia_of_that_shape() {
+        let m = Solid::new("ball").with_shape(PlacedShape::sphere(0.5), 2.0).mass;
+        let expected = Matrix::from_diagonal(Vector::splat(0.4 * 2.0 * 0.25));
+        assert!((m.inertia.x_axis - expected.x_axis).length() < 1e-12, "{m:?}");
+        assert!((m.inertia.y_axis - expected.y_axis).length() < 1e-12, "{m:?}");
     }
 
     #[test]

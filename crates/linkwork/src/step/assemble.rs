@@ -19,7 +19,7 @@ mod tests;
 
 use crate::graph::{Graph, Island};
 use crate::joint::JointId;
-use crate::math::{Random, Vector};
+use crate::math::{Matrix, Random, Vector};
 use crate::mechanism::{Mechanism, Part};
 use crate::rows::{Gaps, Masses, Rows};
 use crate::solve::{Bounded, LinearSolver, SolverKind, Work};
@@ -440,6 +440,7 @@ impl<'a> Assembler<'a> {
         let round = self.restarts;
         *state = if round.is_multiple_of(3) { start.clone() } else { stuck.clone() };
         let gap = self.fill(state);
+        self.masses.update(self.m, state);
         let share = (0.5 / round as f64).min(0.5);
         let reach = 0.5 * round as f64;
         let mut moved = vec![false; self.m.solids().len()];
@@ -450,7 +451,14 @@ impl<'a> Assembler<'a> {
         }
         for &id in self.island.solids.iter().filter(|s| moved[s.index()]) {
             let size = self.m.solid(id).extent() * reach.min(2.0);
-            let (t, q) = (random.ball() * size, random.ball() * (reach * 2.0).min(3.0));
+            let (mut t, mut q) = (random.ball() * size, random.ball() * (reach * 2.0).min(3.0));
+            // What no correction may move (a mobility of zero, the rotation of a particle) no kick may move either.
+            if !self.masses.moves(id.index()) {
+                t = Vector::ZERO;
+            }
+            if *self.masses.inverse_inertia(id.index()) == Matrix::ZERO {
+                q = Vector::ZERO;
+            }
             state.displace(id.index(), &[t.x, t.y, t.z, q.x, q.y, q.z]);
         }
     }
