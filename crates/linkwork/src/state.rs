@@ -1,5 +1,6 @@
 //! Where a mechanism *is*: the whole snapshot. Two states with the same hash have the same future.
 
+use crate::joint::{Direction, JointId};
 use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
 use crate::solid::{Kernel, SolidId};
@@ -29,7 +30,7 @@ impl State {
             Kernel::Scripted(t) => m.trajectories[t.0 as usize].pose(0.0),
             _ => Pose::from_parts(solids[i].pose.translation, solids[i].pose.rotation.normalize()),
         };
-        Self {
+        let mut state = Self {
             time: 0.0,
             centers: (0..solids.len()).map(|i| pose(i).transform_point(solids[i].mass.center)).collect(),
             rotations: (0..solids.len()).map(|i| pose(i).rotation).collect(),
@@ -41,6 +42,27 @@ impl State {
                 .iter()
                 .flat_map(|j| j.counted_ranges().map(|r| r.middle()).collect::<Vec<_>>())
                 .collect(),
+        };
+        state.count_screws(m);
+        state
+    }
+
+    /// A screw is on the turn that its shift along the axis tells, and so is a limit on that turn: otherwise a screw
+    /// that was driven in by several turns would count as open when its scene is read again.
+    fn count_screws(&mut self, m: &Mechanism) {
+        for (k, joint) in m.joints().iter().enumerate() {
+            let Some(pitch) = joint.screw else { continue };
+            let [one, two] = joint.frames.map(|f| self.pose(m, f.solid) * f.pose);
+            let shift = (one.rotation * Vector::X).dot(two.translation - one.translation);
+            let turned = shift * std::f64::consts::TAU / pitch;
+            let first = m.counter(JointId(k as u32));
+            let limits = joint.limits.iter().filter(|l| l.direction.is_rotation());
+            for (slot, limit) in limits.enumerate() {
+                if limit.direction == Direction::R1 {
+                    self.angles[first + slot] = turned;
+                }
+            }
+            self.angles[first + joint.counted_ranges().count() - 1] = turned;
         }
     }
 
@@ -90,8 +112,23 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::joint::{Frame, Joint};
     use crate::shape::PlacedShape;
     use crate::solid::Solid;
+
+    #[test]
+    fn a_screw_starts_on_the_turn_of_its_shift() {
+        let mut m = Mechanism::new();
+        // Pitch 0.1, nine and a quarter turns in.
+        let turn = exp(Vector::X * (0.25 * std::f64::consts::TAU));
+        let nut = m.add_solid(Solid::new("nut").at(0.925, 0.0, 0.0).turned(turn)).unwrap();
+        let frame = |s| Frame::point(s, Vector::ZERO);
+        let screw = Joint::screw(frame(SolidId::WORLD), frame(nut), 0.1);
+        m.add_joint(screw.with_limit(Direction::R1, 0.0, 20.0 * std::f64::consts::PI)).unwrap();
+        let mut s = State::new(&m);
+        let report = crate::assemble(&m, &mut s, &crate::AssembleConfig::default());
+        assert_eq!((report.outcome, report.iterations), (crate::Outcome::Ok, 0), "{report:?}");
+    }
 
     #[test]
     fn origin_and_centre_are_different_points() {

@@ -50,6 +50,17 @@ impl Masses {
         }
     }
 
+    /// Makes every solid harder to turn, as if its mass were spread over a circle of this radius as well.
+    pub fn stiffen(&mut self, radius: f64) {
+        for (i, j) in self.inverse_inertia.iter_mut().enumerate() {
+            let w = self.inverse_mass[i];
+            if w > 0.0 {
+                // (I + m r^2)^-1 = (1 + m r^2 I^-1)^-1 I^-1
+                *j = (Matrix::IDENTITY + *j * (radius * radius / w)).inverse() * *j;
+            }
+        }
+    }
+
     /// Number of solids, the world included.
     pub fn len(&self) -> usize {
         self.inverse_mass.len()

@@ -1,8 +1,10 @@
 //! One-sided rows around any solver: an active set.
 //!
 //! A row asks for `low <= J dq <= high`. Equalities are always active. A bound becomes active when the step would cross
-//! it, and is released when its multiplier would pull. Each round costs a factorisation, so a row that changed sides
-//! twice stays put: the number of rounds is bounded, and what is left of complementarity is reported.
+//! it, and is released when its multiplier would pull. All wrong rows change at once as long as they get fewer; when that
+//! goes in circles, one at a time (block principal pivoting with Murty's rule as the way out: finite unless rows depend
+//! on each other). Each round costs a factorisation; their number is bounded, and what is left of complementarity is
+//! reported.
 
 use super::{LinearSolver, Problem, SolveReport, Stop, Work};
 use crate::rows::{Masses, Rows};
@@ -23,7 +25,7 @@ pub struct Bounded {
     /// Which end an active bound sits at.
     at_high: Vec<bool>,
     change: Vec<f64>,
-    flips: Vec<u8>,
+    wrong: Vec<usize>,
 }
 
 /// What an active-set solve did.
@@ -48,7 +50,10 @@ impl Bounded {
         damping: Option<f64>,
         work: &Work,
     ) -> BoundedReport {
-        const ROUNDS: usize = 12;
+        // Most linear solves, and how many rounds in a row may fail to lower the number of wrong rows.
+        const ROUNDS: usize = 100;
+        const PATIENCE: usize = 3;
+        let (mut fewest, mut patience) = (usize::MAX, PATIENCE);
         let n = rows.len();
         let known = self.warm && self.active.len() == n;
         if !known {
@@ -63,8 +68,6 @@ impl Bounded {
                 self.at_high[r] = rows.wanted(r) < 0.0;
             }
         }
-        self.flips.clear();
-        self.flips.resize(n, 0);
         self.lambda.clear();
         self.lambda.resize(n, 0.0);
         let bounds = (0..n).any(|r| !rows.is_equality(r));
@@ -93,7 +96,7 @@ impl Bounded {
             rows.apply(&self.dq, &mut self.change);
             let scale = self.lambda.iter().fold(0.0, |m: f64, l| m.max(l.abs()));
             report.complementarity = 0.0;
-            let mut changed = false;
+            self.wrong.clear();
             for r in (0..n).filter(|r| !rows.is_equality(*r)) {
                 let (low, high, x) = (rows.low[r], rows.high[r], self.change[r]);
                 let wrong = if self.active[r] {
@@ -107,14 +110,23 @@ impl Bounded {
                 };
                 if wrong > 0.0 {
                     report.complementarity = report.complementarity.max(wrong);
-                    if self.flips[r] < 2 {
-                        self.flips[r] += 1;
-                        self.active[r] = !self.active[r];
-                        self.at_high[r] = x > high;
-                        self.b[r] = if self.active[r] { end(r, x > high) } else { 0.0 };
-                        changed = true;
-                    }
+                    self.wrong.push(r);
                 }
+            }
+            if self.wrong.len() < fewest {
+                (fewest, patience) = (self.wrong.len(), PATIENCE);
+            } else if patience > 0 {
+                patience -= 1;
+            } else {
+                // Changing all at once goes in circles: only the last one now.
+                self.wrong.drain(..self.wrong.len().saturating_sub(1));
+            }
+            let changed = !self.wrong.is_empty();
+            for &r in &self.wrong {
+                let high = self.change[r] > rows.high[r];
+                self.active[r] = !self.active[r];
+                self.at_high[r] = high;
+                self.b[r] = if self.active[r] { end(r, high) } else { 0.0 };
             }
             if !changed || work.is_over() {
                 break;

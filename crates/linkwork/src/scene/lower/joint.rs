@@ -193,6 +193,7 @@ impl Reader<'_, '_, '_> {
         if joint.lock.has(direction) {
             let message = format!("`{}` is locked by this joint, so a limit has no effect", direction.word());
             self.low.report(Diagnostic::new(codes::IGNORED_CLAUSE, span, message));
+            return None;
         }
         Some(Limit { direction, range })
     }

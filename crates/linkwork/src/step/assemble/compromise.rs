@@ -9,7 +9,10 @@ impl Assembler<'_> {
     /// primary rows are closed again; accepted only if the weighted secondary gaps fall, so it cannot run away.
     pub(super) fn compromise(&mut self, state: &mut State) -> Outcome {
         let any = |primary: bool| self.rows.groups.iter().any(|g| g.is_primary() == primary);
-        if !any(true) || !any(false) {
+        // Nothing but secondary constraints of one weight: the plain least squares are the answer already.
+        let weight = self.rows.groups.first().map_or(1.0, |g| g.weight);
+        let alike = self.rows.groups.iter().all(|g| g.weight == weight);
+        if !any(false) || (!any(true) && alike) {
             return Outcome::Conflict;
         }
         let before = state.clone();

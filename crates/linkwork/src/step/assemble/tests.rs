@@ -76,6 +76,31 @@ fn by_default_the_forest_is_exact_and_the_loop_closure_takes_the_error() {
 }
 
 #[test]
+fn weights_decide_among_secondary_constraints_alone() {
+    let mut m = Mechanism::new();
+    let a = m.add_solid(Solid::new("a")).unwrap();
+    for (x, weight) in [(0.0, 3.0), (1.0, 1.0)] {
+        let joint = Joint::ball(point(WORLD, x, 0.0, 0.0), point(a, 0.0, 0.0, 0.0));
+        m.add_joint(Joint { weight, rank: Some(Rank::Secondary), ..joint }).unwrap();
+    }
+    let (report, s) = run(&m);
+    assert_eq!(report.outcome, Outcome::Conflict);
+    assert!((s.centers[1].x - 0.25).abs() < 1e-6, "{}", s.centers[1].x);
+}
+
+#[test]
+fn what_may_not_move_stays_through_restarts() {
+    let mut m = Mechanism::new();
+    let mut held = Solid::new("held");
+    held.mobility = Some(Mobility { translate: 0.0, rotate: 0.0 });
+    let a = m.add_solid(held).unwrap();
+    m.add_joint(Joint::ball(point(WORLD, 1.0, 0.0, 0.0), point(a, 0.0, 0.0, 0.0))).unwrap();
+    let start = State::new(&m);
+    let (report, s) = run(&m);
+    assert_eq!((report.outcome, s), (Outcome::Conflict, start));
+}
+
+#[test]
 fn a_conflict_does_not_grow_with_more_work() {
     let (mut m, ids) = chain(4, |_| 1.0);
     for (x, y) in [(2.0, 5.0), (-4.0, 1.0), (0.0, -9.0)] {
