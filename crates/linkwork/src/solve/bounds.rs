@@ -50,8 +50,7 @@ impl Bounded {
         damping: Option<f64>,
         work: &Work,
     ) -> BoundedReport {
-        // Most linear solves, and how many rounds in a row may fail to lower the number of wrong rows.
-        const ROUNDS: usize = 100;
+        // How many rounds in a row may fail to lower the number of wrong rows.
         const PATIENCE: usize = 3;
         let (mut fewest, mut patience) = (usize::MAX, PATIENCE);
         let n = rows.len();
@@ -71,7 +70,9 @@ impl Bounded {
         self.wrong.clear();
         self.lambda.clear();
         self.lambda.resize(n, 0.0);
-        let bounds = (0..n).any(|r| !rows.is_equality(r));
+        let bounds = (0..n).filter(|r| !rows.is_equality(*r)).count();
+        // Enough for every bound to be taken on and let go again once.
+        let most_rounds = (8 + 2 * bounds).min(100);
         let mut report = BoundedReport {
             solve: SolveReport { residual: 0.0, iterations: 0, stop: Stop::Tolerance },
             rounds: 0,
@@ -82,7 +83,7 @@ impl Bounded {
         self.change.resize(n, 0.0);
         self.b.clear();
         self.b.extend((0..n).map(|r| if self.active[r] { end(r, self.at_high[r]) } else { 0.0 }));
-        for round in 1..=ROUNDS {
+        for round in 1..=most_rounds {
             solver.factor(&Problem { rows, masses, active: &self.active, damping });
             let mut solve = solver.solve(&self.b, &mut self.lambda, work);
             solve.iterations += report.solve.iterations;
@@ -107,7 +108,7 @@ impl Bounded {
             self.dq.clear();
             self.dq.resize(solids, [0.0; 6]);
             rows.apply_transposed(&self.lambda, masses, &mut self.dq);
-            if !bounds {
+            if bounds == 0 {
                 break;
             }
             rows.apply(&self.dq, &mut self.change);
