@@ -53,7 +53,8 @@ impl SolverKind {
         !matches!(self, SolverKind::FullIterative | SolverKind::StructuredIterative)
     }
 
-    /// What `auto` means where nothing else is known: the sparse factorisation wins at every size that was measured.
+    /// What `auto` means where nothing else is known: the sparse factorisation, exact and the fastest on everything but
+    /// large nets, where three digits come sooner by iteration (docs/benchmarks.md).
     pub fn resolve(self) -> Self {
         if self == SolverKind::Auto { SolverKind::SparseDirect } else { self }
     }
