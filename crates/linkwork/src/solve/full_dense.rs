@@ -1,11 +1,10 @@
 //! `full-dense`: the whole matrix, Cholesky by faer. `O((a + l)^3)` time, `O((a + l)^2)` memory (Faure 1999, Table 1).
 //! The reference that every other solver is compared to.
 
+use super::cholesky::Cholesky;
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, Work, largest};
 use crate::rows::{Masses, Rows, dot6};
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt;
-use faer::{Mat, MatMut, Par};
+use faer::Mat;
 
 /// Regularisation of consistent systems, relative to the mean diagonal: just above rounding.
 const BARELY: f64 = 1e-14;
@@ -15,9 +14,7 @@ pub struct FullDense {
     w: Scaled,
     /// `A`, for residuals; inactive rows are zero.
     a: Mat<f64>,
-    /// Cholesky factor of the damped matrix.
-    l: Mat<f64>,
-    scratch: Option<MemBuffer>,
+    factor: Cholesky,
     refine: bool,
     /// The factor is the one for conflicting rows.
     regularised: bool,
@@ -38,8 +35,7 @@ impl FullDense {
         Self {
             w: Scaled::default(),
             a: Mat::new(),
-            l: Mat::new(),
-            scratch: None,
+            factor: Cholesky::new(),
             refine: true,
             regularised: false,
             residual: Vec::new(),
@@ -53,7 +49,6 @@ impl FullDense {
         let n = self.w.w.len();
         if self.a.nrows() != n {
             self.a = Mat::zeros(n, n);
-            self.l = Mat::zeros(n, n);
         } else {
             self.a.fill(0.0);
         }
@@ -124,34 +119,9 @@ impl LinearSolver for FullDense {
 }
 
 impl FullDense {
-    fn refactor(&mut self, mut damping: f64) {
-        let n = self.a.nrows();
-        let need = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-        let scratch = self.scratch.insert(MemBuffer::new(need));
-        // With the regularisation in place the matrix is positive definite up to rounding; where rounding wins (huge
-        // mass ratios), more of it. Ten tries cover all of f64, so this ends.
-        for _ in 0..10 {
-            self.l.copy_from(&self.a);
-            for i in 0..n {
-                self.l[(i, i)] += if self.w.active[i] { damping } else { 1.0 };
-            }
-            let stack = MemStack::new(scratch);
-            if llt::factor::cholesky_in_place(
-                self.l.as_mut(),
-                Default::default(),
-                Par::Seq,
-                stack,
-                Default::default(),
-            )
-            .is_ok()
-            {
-                return;
-            }
-            damping = (damping * 100.0).max(f64::MIN_POSITIVE);
-        }
-        // Not a number somewhere: an identity keeps the answer harmless, and the caller sees the residual.
-        self.l.fill(0.0);
-        (0..n).for_each(|i| self.l[(i, i)] = 1.0);
+    fn refactor(&mut self, damping: f64) {
+        let active = &self.w.active;
+        self.factor.factor(&self.a, damping, |i| active[i]);
     }
 
     fn solve_once(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
@@ -180,9 +150,7 @@ impl FullDense {
             }
             self.step.clear();
             self.step.extend_from_slice(&self.residual);
-            let rhs = MatMut::from_column_major_slice_mut(&mut self.step, n, 1);
-            let Some(scratch) = self.scratch.as_mut() else { break };
-            llt::solve::solve_in_place(self.l.as_ref(), rhs, Par::Seq, MemStack::new(scratch));
+            self.factor.solve(&mut self.step);
             self.trial.clear();
             self.trial.extend(lambda.iter().zip(&self.step).map(|(l, s)| l + s));
             let trial = std::mem::take(&mut self.trial);

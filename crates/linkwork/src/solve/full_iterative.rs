@@ -4,9 +4,10 @@
 //! gradients; on this symmetric matrix that is the same at twice the cost. On conflicting constraints CG diverges,
 //! whatever the 1998 paper says: when it stalls, LSMR takes over and converges to the least-squares answer.
 
+use super::block_jacobi::BlockJacobi;
 use super::krylov::{Ended, Rectangular, Scratch, Symmetric, conjugate_gradients, lsmr};
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
-use crate::rows::{Masses, Rows, dot6};
+use crate::rows::{Masses, Rows};
 
 /// See the module.
 #[derive(Clone, Default)]
@@ -22,9 +23,7 @@ pub struct FullIterative {
 struct Operator {
     w: Scaled,
     shift: f64,
-    /// Per group: first row, number of rows, first entry of its Cholesky factor.
-    blocks: Vec<(usize, usize, usize)>,
-    factors: Vec<f64>,
+    blocks: BlockJacobi,
     y: Vec<[f64; 6]>,
 }
 
@@ -32,42 +31,6 @@ impl FullIterative {
     /// Not factored yet.
     pub fn new() -> Self {
         Self::default()
-    }
-}
-
-impl Operator {
-    /// Cholesky of each joint's own diagonal block, lightly regularised.
-    fn precompute(&mut self, rows: &Rows) {
-        self.blocks.clear();
-        self.factors.clear();
-        for g in &rows.groups {
-            let (n, at) = (g.count, self.factors.len());
-            self.factors.resize(at + n * n, 0.0);
-            let block = &mut self.factors[at..];
-            let w = &self.w.w[g.range()];
-            let trace: f64 = w.iter().map(|w| dot6(&w[0], &w[0]) + dot6(&w[1], &w[1])).sum();
-            for i in 0..n {
-                for j in 0..=i {
-                    block[i * n + j] = dot6(&w[i][0], &w[j][0]) + dot6(&w[i][1], &w[j][1]);
-                }
-                // Zero rows (inactive, or between fixed directions) get a unit pivot.
-                let d = block[i * n + i];
-                block[i * n + i] += self.shift + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
-            }
-            for j in 0..n {
-                for k in 0..j {
-                    let f = block[j * n + k];
-                    for i in j..n {
-                        block[i * n + j] -= block[i * n + k] * f;
-                    }
-                }
-                let d = block[j * n + j].max(f64::MIN_POSITIVE).sqrt();
-                for i in j..n {
-                    block[i * n + j] /= d;
-                }
-            }
-            self.blocks.push((g.first, n, at));
-        }
     }
 }
 
@@ -83,22 +46,7 @@ impl Symmetric for Operator {
     }
 
     fn precondition(&self, v: &[f64], out: &mut [f64]) {
-        out.copy_from_slice(v);
-        for &(first, n, at) in &self.blocks {
-            let (l, x) = (&self.factors[at..at + n * n], &mut out[first..first + n]);
-            for i in 0..n {
-                for k in 0..i {
-                    x[i] -= l[i * n + k] * x[k];
-                }
-                x[i] /= l[i * n + i];
-            }
-            for i in (0..n).rev() {
-                for k in i + 1..n {
-                    x[i] -= l[k * n + i] * x[k];
-                }
-                x[i] /= l[i * n + i];
-            }
-        }
+        self.blocks.apply(v, out);
     }
 }
 
@@ -124,7 +72,7 @@ impl LinearSolver for FullIterative {
     fn factor(&mut self, p: &Problem) {
         self.op.w.fill(p);
         self.op.shift = p.damping.unwrap_or(0.0) * self.op.w.mean_diagonal;
-        self.op.precompute(p.rows);
+        self.op.blocks.fill(p.rows.groups.iter(), &self.op.w, self.op.shift);
     }
 
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {

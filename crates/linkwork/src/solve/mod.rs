@@ -4,7 +4,9 @@
 //! constraints) and `b` may be out of reach (conflicting ones): every solver here then gives the mass-weighted
 //! least-squares displacement `dq = M^-1 J^T lambda`, the one Tikhonov's `(A + eps)^-1 b` tends to.
 
+mod block_jacobi;
 mod bounds;
+mod cholesky;
 mod full_dense;
 mod full_iterative;
 mod kind;

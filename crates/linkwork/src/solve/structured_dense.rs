@@ -1,19 +1,18 @@
 //! `structured-dense`: the tree in linear time, then a dense system on the loop rows (Baraff's and Featherstone's class
 //! in Faure 1999, Table 1): `O(a + a l + l^3)` time, `O(a + l + l^2)` memory. Good while loops are few.
 
+use super::cholesky::Cholesky;
 use super::structured_iterative::Response;
 use super::{LinearSolver, Problem, SolveReport, Stop, TINY, Work, largest};
 use crate::rows::{Masses, Rows};
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt;
-use faer::{Mat, MatMut, Par};
+use faer::Mat;
 
 /// See the module.
 pub struct StructuredDense {
     op: Response,
-    /// Cholesky factor of the reduced matrix, lightly regularised.
-    l: Mat<f64>,
-    scratch: Option<MemBuffer>,
+    /// The reduced matrix, and its factor, lightly regularised.
+    a: Mat<f64>,
+    factor: Cholesky,
     exact: bool,
     unit: Vec<f64>,
     column: Vec<f64>,
@@ -33,8 +32,8 @@ impl StructuredDense {
     pub fn new() -> Self {
         Self {
             op: Response::default(),
-            l: Mat::new(),
-            scratch: None,
+            a: Mat::new(),
+            factor: Cholesky::new(),
             exact: true,
             unit: Vec::new(),
             column: Vec::new(),
@@ -54,8 +53,8 @@ impl LinearSolver for StructuredDense {
         self.op.factor(p);
         self.exact = p.damping.is_none();
         let n = self.op.rows.len();
-        if self.l.nrows() != n {
-            self.l = Mat::zeros(n, n);
+        if self.a.nrows() != n {
+            self.a = Mat::zeros(n, n);
         }
         self.unit.clear();
         self.unit.resize(n, 0.0);
@@ -66,37 +65,12 @@ impl LinearSolver for StructuredDense {
             self.op.respond(&self.unit, &mut self.column);
             self.unit[j] = 0.0;
             for i in j..n {
-                self.l[(i, j)] = self.column[i];
+                self.a[(i, j)] = self.column[i];
             }
         }
-        let scale = (0..n).map(|i| self.l[(i, i)]).sum::<f64>() / n.max(1) as f64;
-        for i in 0..n {
-            let off = !self.op.w.active[self.op.rows[i]];
-            self.l[(i, i)] += if off { 1.0 } else { TINY * scale + f64::MIN_POSITIVE };
-        }
-        let need = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-        let scratch = self.scratch.insert(MemBuffer::new(need));
-        let kept = self.l.clone();
-        let mut more = TINY * scale;
-        for _ in 0..10 {
-            let stack = MemStack::new(scratch);
-            if llt::factor::cholesky_in_place(
-                self.l.as_mut(),
-                Default::default(),
-                Par::Seq,
-                stack,
-                Default::default(),
-            )
-            .is_ok()
-            {
-                return;
-            }
-            more = (more * 100.0).max(f64::MIN_POSITIVE);
-            self.l.copy_from(&kept);
-            (0..n).for_each(|i| self.l[(i, i)] += more);
-        }
-        self.l.fill(0.0);
-        (0..n).for_each(|i| self.l[(i, i)] = 1.0);
+        let scale = (0..n).map(|i| self.a[(i, i)]).sum::<f64>() / n.max(1) as f64;
+        let (rows, active) = (&self.op.rows, &self.op.w.active);
+        self.factor.factor(&self.a, TINY * scale + f64::MIN_POSITIVE, |i| active[rows[i]]);
     }
 
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
@@ -119,9 +93,7 @@ impl LinearSolver for StructuredDense {
                 break;
             }
             self.unit.copy_from_slice(&left);
-            let Some(scratch) = self.scratch.as_mut() else { break };
-            let rhs = MatMut::from_column_major_slice_mut(&mut self.unit, n, 1);
-            llt::solve::solve_in_place(self.l.as_ref(), rhs, Par::Seq, MemStack::new(scratch));
+            self.factor.solve(&mut self.unit);
             self.loops.iter_mut().zip(&self.unit).for_each(|(l, s)| *l += s);
             report.iterations += 1;
             self.op.respond(&self.loops, &mut self.column);

@@ -5,6 +5,7 @@
 //! computes it as a difference; its last line needs `x_l -= J_l x_0`, see the errata. Solving with forces instead of
 //! right sides gives it at once.) Whenever it stops, the tree's rows are met: a truncated answer opens loops only.
 
+use super::block_jacobi::BlockJacobi;
 use super::krylov::{Ended, Rectangular, Scratch, Symmetric, conjugate_gradients, lsmr};
 use super::tree::Tree;
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
@@ -30,9 +31,8 @@ pub(super) struct Response {
     pub rows: Vec<usize>,
     pub x: Vec<[f64; 6]>,
     pub lambda: Vec<f64>,
-    /// Block-Jacobi preconditioner: per closure, its rows in `rows` and the place of its Cholesky factor.
-    blocks: Vec<(usize, usize, usize)>,
-    factors: Vec<f64>,
+    /// Diagonal blocks of `A_ll`: the response of loose solids, an upper bound of the tree's.
+    blocks: BlockJacobi,
 }
 
 impl Response {
@@ -44,38 +44,6 @@ impl Response {
         self.rows.extend(self.tree.closing(p.rows).flat_map(|g| g.range()));
         self.x.resize(self.w.width, [0.0; 6]);
         self.lambda.resize(p.rows.len(), 0.0);
-    }
-
-    /// Diagonal blocks of `A_ll`: the response of loose solids, an upper bound of the tree's.
-    fn precompute(&mut self, rows: &Rows) {
-        self.blocks.clear();
-        self.factors.clear();
-        let mut at = 0;
-        for g in self.tree.closing(rows) {
-            let (n, place) = (g.count, self.factors.len());
-            self.factors.resize(place + n * n, 0.0);
-            let block = &mut self.factors[place..];
-            for i in 0..n {
-                for j in 0..=i {
-                    let (a, b) = (&self.w.w[g.first + i], &self.w.w[g.first + j]);
-                    block[i * n + j] = dot6(&a[0], &b[0]) + dot6(&a[1], &b[1]);
-                }
-                let d = block[i * n + i];
-                block[i * n + i] += self.shift + 1e-10 * d + if d == 0.0 { 1.0 } else { 0.0 };
-            }
-            for j in 0..n {
-                for k in 0..j {
-                    let f = block[j * n + k];
-                    for i in j..n {
-                        block[i * n + j] -= block[i * n + k] * f;
-                    }
-                }
-                let d = block[j * n + j].max(f64::MIN_POSITIVE).sqrt();
-                (j..n).for_each(|i| block[i * n + j] /= d);
-            }
-            self.blocks.push((at, n, place));
-            at += n;
-        }
     }
 
     /// `x = W_l^T f_l`.
@@ -188,22 +156,7 @@ impl Symmetric for Response {
     }
 
     fn precondition(&self, v: &[f64], out: &mut [f64]) {
-        out.copy_from_slice(v);
-        for &(first, n, at) in &self.blocks {
-            let (l, x) = (&self.factors[at..at + n * n], &mut out[first..first + n]);
-            for i in 0..n {
-                for k in 0..i {
-                    x[i] -= l[i * n + k] * x[k];
-                }
-                x[i] /= l[i * n + i];
-            }
-            for i in (0..n).rev() {
-                for k in i + 1..n {
-                    x[i] -= l[k * n + i] * x[k];
-                }
-                x[i] /= l[i * n + i];
-            }
-        }
+        self.blocks.apply(v, out);
     }
 }
 
@@ -238,7 +191,7 @@ impl LinearSolver for StructuredIterative {
 
     fn factor(&mut self, p: &Problem) {
         self.op.factor(p);
-        self.op.precompute(p.rows);
+        self.op.blocks.fill(self.op.tree.closing(p.rows), &self.op.w, self.op.shift);
     }
 
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
