@@ -134,6 +134,27 @@ impl Findings<'_> {
         SolverKind::ALL.into_iter().filter(|k| *k != SolverKind::Auto)
     }
 
+    /// Mass of everything that can move.
+    fn mass(&self) -> f64 {
+        self.loaded.mechanism().solids().iter().filter(|s| !s.is_fixed()).map(|s| s.mass.mass).sum()
+    }
+
+    /// Mass, centre and inertia of the movable solids, as computed or given: of the first thousand.
+    fn bodies(&self) -> Vec<serde_json::Value> {
+        let solids = self.loaded.mechanism().solids().iter().filter(|s| !s.is_fixed()).take(1000);
+        solids
+            .map(|s| {
+                let (c, i) = (s.mass.center, s.mass.inertia);
+                json!({
+                    "solid": s.name,
+                    "mass": s.mass.mass,
+                    "center": [c.x, c.y, c.z],
+                    "inertia": [i.x_axis.x, i.y_axis.y, i.z_axis.z, i.x_axis.y, i.x_axis.z, i.y_axis.z],
+                })
+            })
+            .collect()
+    }
+
     /// What `auto` picks, with the number of islands and the reason given for the first of them.
     fn picks(&self) -> Vec<(SolverKind, usize, &str)> {
         let mut picks: Vec<(SolverKind, usize, &str)> = Vec::new();
@@ -181,7 +202,10 @@ impl Findings<'_> {
             "fixed": fixed,
             "scripted": scripted,
             "particles": particles,
+            "mass": self.mass(),
+            "bodies": self.bodies(),
             "joints": m.joints().len(),
+            "joints_not_at_start": m.joints().iter().filter(|j| !j.holds_at(0.0)).count(),
             "constraints": report::constraints(&self.graph),
             "freedoms": self.diagnosis.freedoms,
             "islands": islands,
@@ -212,7 +236,11 @@ impl Findings<'_> {
         let kinds: Vec<String> = kinds.iter().filter(|k| k.0 > 0).map(|(n, k)| format!("{n} {k}")).collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         line("solids", format!("{}{kinds}", m.solid_count()));
-        line("joints", m.joints().len().to_string());
+        line("mass", format!("{} kg of movable solids", report::plain(self.mass())));
+        let later = m.joints().iter().filter(|j| !j.holds_at(0.0)).count();
+        let later =
+            if later > 0 { format!(" ({later} of them not at the start: `during`)") } else { String::new() };
+        line("joints", format!("{}{later}", m.joints().len()));
         line("constraints", report::constraints_text(&self.graph, "scalar"));
         line("freedoms", self.freedoms_text());
         line("islands", self.islands_text());

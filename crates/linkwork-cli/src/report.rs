@@ -199,3 +199,13 @@ mod tests {
         );
     }
 }
+
+/// A number for reading: three digits after the first, without a power of ten while that is short.
+pub fn plain(x: f64) -> String {
+    if x == 0.0 || (1e-3..1e6).contains(&x.abs()) {
+        let text = format!("{x:.3}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{x:.3e}")
+    }
+}

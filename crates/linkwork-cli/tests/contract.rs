@@ -250,3 +250,17 @@ fn help_completions_and_manual_pages() {
     assert!(folder.join("linkwork-assemble.1").is_file());
     assert!(linkwork(&["--version"]).stdout.starts_with("linkwork "));
 }
+
+/// Mass, centre and inertia are there to be seen: a ball of radius 1/2 and 2 kg, off its solid's origin.
+#[test]
+fn check_shows_masses_and_what_holds_later() {
+    let scene = "solid a: shape sphere .5 at 1 0 0; mass 2; end
+        joint ball; object2 a; end  joint ball; object2 a; frame1 9 9 9; during 1 2; end";
+    let out = linkwork_with(&["check", "-", "--json"], scene.as_bytes());
+    let found: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(found["mass"], 2.0);
+    assert_eq!(found["joints_not_at_start"], 1);
+    let body = &found["bodies"][0];
+    assert_eq!(body["center"], serde_json::json!([1.0, 0.0, 0.0]));
+    assert!((body["inertia"][0].as_f64().unwrap() - 0.4 * 2.0 * 0.25).abs() < 1e-12, "{body}");
+}
