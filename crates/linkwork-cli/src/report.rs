@@ -169,6 +169,16 @@ pub fn heading(loaded: &Loaded, paint: Paint) -> String {
     format!("{}  {}\n", paint.bold(loaded.title()), paint.dim(&loaded.name))
 }
 
+/// A number for reading: three digits after the first, without a power of ten while that is short.
+pub fn plain(x: f64) -> String {
+    if x == 0.0 || (1e-3..1e6).contains(&x.abs()) {
+        let text = format!("{x:.3}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{x:.3e}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,15 +207,5 @@ mod tests {
             (count(1, "joint"), count(2, "joint"), count(3, "body")),
             ("1 joint".into(), "2 joints".into(), "3 bodies".into())
         );
-    }
-}
-
-/// A number for reading: three digits after the first, without a power of ten while that is short.
-pub fn plain(x: f64) -> String {
-    if x == 0.0 || (1e-3..1e6).contains(&x.abs()) {
-        let text = format!("{x:.3}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        format!("{x:.3e}")
     }
 }
