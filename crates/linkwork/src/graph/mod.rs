@@ -181,6 +181,8 @@ fn build(m: &Mechanism) -> Graph {
         .map(|(j, usable)| match j.rank {
             _ if !usable => 3,
             Some(Rank::Primary) => 0,
+            // What does not hold at the start must not push into a loop what does.
+            None if !j.holds_at(0.0) => 2,
             None => 1,
             Some(Rank::Secondary) => 2,
         })
@@ -275,6 +277,16 @@ mod tests {
         assert_eq!(g.islands.len(), 2);
         assert_eq!(g.unheld, vec![SolidId(4)]);
         assert_eq!(g.islands[1].solids, vec![SolidId(2), SolidId(3)]);
+    }
+
+    #[test]
+    fn joints_that_hold_later_do_not_displace_those_that_hold_now() {
+        let mut m = solids(1);
+        let later = ball(&mut m, 0, 1, None);
+        m.edit_joint(later, |j| j.during = Some((1.0, 2.0)));
+        let now = ball(&mut m, 0, 1, None);
+        let g = Graph::new(&m);
+        assert!(g.closes_loop(later) && !g.closes_loop(now));
     }
 
     #[test]
