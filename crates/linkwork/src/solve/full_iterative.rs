@@ -6,7 +6,7 @@
 
 use super::block_jacobi::BlockJacobi;
 use super::krylov::{Ended, Rectangular, Scratch, Symmetric, conjugate_gradients, lsmr};
-use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
+use super::{LinearSolver, Problem, Scaled, SolveReport, Work, largest};
 use crate::rows::{Masses, Rows};
 
 /// See the module.
@@ -139,13 +139,7 @@ impl LinearSolver for FullIterative {
             self.step = step;
             ended = end;
         }
-        let stop = match ended {
-            Ended::Tolerance => Stop::Tolerance,
-            Ended::Stalled => Stop::LeastSquares,
-            Ended::Iterations => Stop::Iterations,
-            Ended::Time => Stop::Time,
-        };
-        SolveReport { residual: largest(&self.residual), iterations, stop }
+        SolveReport { residual: largest(&self.residual), iterations, stop: ended.into() }
     }
 
     fn name(&self) -> &'static str {

@@ -28,6 +28,17 @@ pub(crate) enum Ended {
     Time,
 }
 
+impl From<Ended> for super::Stop {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Tolerance => Self::Tolerance,
+            Ended::Stalled => Self::LeastSquares,
+            Ended::Iterations => Self::Iterations,
+            Ended::Time => Self::Time,
+        }
+    }
+}
+
 /// Vectors of an iteration, kept between solves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {

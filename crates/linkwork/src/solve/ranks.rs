@@ -5,7 +5,7 @@
 //! system by whatever solver it has. The reduced matrix of the paper's Eq. 13 is `B B^T`. Conflicting secondary rows
 //! share the error, by their visual weight `S^2`; the displacement stays bounded at any iteration count.
 
-use super::krylov::{Ended, Rectangular, Scratch, lsmr};
+use super::krylov::{Rectangular, Scratch, lsmr};
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
 use crate::rows::{Masses, Rows};
 
@@ -169,12 +169,7 @@ impl Ranked {
                 q.iter_mut().zip(p).for_each(|(q, p)| *q += p);
             }
             solve.iterations = iterations;
-            solve.stop = match ended {
-                Ended::Tolerance => Stop::Tolerance,
-                Ended::Stalled => Stop::LeastSquares,
-                Ended::Iterations => Stop::Iterations,
-                Ended::Time => Stop::Time,
-            };
+            solve.stop = ended.into();
         }
         // Rank 1 to rounding: what the two parts together left of it, solved for again.
         for _ in 0..3 {
