@@ -110,8 +110,8 @@ impl Loaded {
         };
         let soft = self.not_assembled();
         let skins = s.skins.iter().map(|x| named("skin", &x.name));
-        let springs = s.springs.iter().map(|x| named("spring", &x.name));
-        let forces = s.forces.iter().map(|x| named("force", &x.name));
+        let springs = s.mechanism.springs.iter().map(|x| named("spring", &x.name));
+        let forces = s.mechanism.forces.iter().map(|x| named("force", &x.name));
         let m = &s.mechanism;
         let drives = (0..m.joints().len() as u32)
             .map(JointId)

@@ -3,6 +3,7 @@
 //! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
 
 pub mod diagnose;
+pub mod force;
 pub mod formats;
 pub mod graph;
 pub mod joint;
@@ -19,6 +20,7 @@ pub mod state;
 pub mod step;
 pub mod trajectory;
 
+pub use force::{Force, Interval, Spring};
 pub use joint::{
     AngleRange, Curve, Direction, Drive, DriveAim, Frame, Joint, JointId, Limit, Mask, Range, Rank, Region,
     TwistRange,

@@ -1,6 +1,7 @@
 //! What a mechanism *is*: solids, joints and what they refer to. Constant while it moves; see [`crate::State`] for
 //! where it is.
 
+use crate::force::{Force, Spring};
 use crate::graph::Island;
 use crate::joint::{Joint, JointId};
 use crate::material::Material;
@@ -44,6 +45,10 @@ pub struct Mechanism {
     pub materials: Vec<Material>,
     /// Given motions.
     pub trajectories: Vec<Trajectory>,
+    /// External forces.
+    pub forces: Vec<Force>,
+    /// Springs.
+    pub springs: Vec<Spring>,
     /// Acceleration of free fall.
     pub gravity: Vector,
     epoch: u64,
@@ -80,6 +85,8 @@ impl Mechanism {
             names: BTreeMap::from([("world".to_owned(), SolidId::WORLD)]),
             materials: Vec::new(),
             trajectories: Vec::new(),
+            forces: Vec::new(),
+            springs: Vec::new(),
             gravity: Vector::new(0.0, -9.81, 0.0),
             epoch: 0,
         }

@@ -62,7 +62,8 @@ impl State {
                     self.angles[first + slot] = turned;
                 }
             }
-            self.angles[first + joint.counted_ranges().count() - 1] = turned;
+            let drives = joint.drives.iter().filter(|d| d.counts_turns()).count();
+            self.angles[first + joint.counted_ranges().count() - drives - 1] = turned;
         }
     }
 

@@ -224,6 +224,13 @@ pub struct Drive {
     pub max_force: f64,
 }
 
+impl Drive {
+    /// It turns to a position, so that whole turns matter.
+    pub fn counts_turns(&self) -> bool {
+        self.direction.is_rotation() && matches!(self.aim, DriveAim::To { .. })
+    }
+}
+
 /// What a drive aims for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DriveAim {
@@ -449,10 +456,11 @@ impl Joint {
     }
 
     /// Ranges of the angles whose whole turns must be counted (they need a memory in the state): limited rotations,
-    /// then the twist, then the screw.
+    /// then the twist, then the screw, then the motors that turn to a position.
     pub fn counted_ranges(&self) -> impl Iterator<Item = Range> + '_ {
         let limits = self.limits.iter().filter(|l| l.direction.is_rotation()).map(|l| l.range);
-        limits.chain(self.twist.map(|t| t.range)).chain(self.screw.map(|_| Range::FREE))
+        let drives = self.drives.iter().filter(|d| d.counts_turns()).map(|_| Range::FREE);
+        limits.chain(self.twist.map(|t| t.range)).chain(self.screw.map(|_| Range::FREE)).chain(drives)
     }
 }
 

@@ -1,27 +1,27 @@
 //! From joints to rows: count, reserve, fill, check.
 
-use super::{CountedAngle, Group, HalfRow, Rows, Unit, angular, half, linear};
+use super::{CountedAngle, Group, HalfRow, Law, Rows, Source, Unit, angular, half, linear};
 use crate::joint::{AngleKind, Direction, Joint, JointId, Range, Rank, Region};
 use crate::math::{Rotation, Vector, perpendicular, unwrap_angle};
 use crate::mechanism::Mechanism;
 use crate::state::State;
 
 /// Both sides of a joint in world coordinates.
-struct Ends {
+pub(super) struct Ends {
     /// Centres of mass.
-    c: [Vector; 2],
+    pub c: [Vector; 2],
     /// Solid orientations.
     q: [Rotation; 2],
     /// Origins of the solids.
     o: [Vector; 2],
     /// Anchor points.
-    p: [Vector; 2],
+    pub p: [Vector; 2],
     /// Joint frame orientations.
     f: [Rotation; 2],
 }
 
 impl Ends {
-    fn new(m: &Mechanism, s: &State, j: &Joint) -> Self {
+    pub fn new(m: &Mechanism, s: &State, j: &Joint) -> Self {
         let side = |k: usize| {
             let i = j.frames[k].solid.index();
             let (c, q) = (s.centers[i], s.rotations[i]);
@@ -34,12 +34,12 @@ impl Ends {
     }
 
     /// Axis `k` of frame `side`.
-    fn axis(&self, side: usize, k: usize) -> Vector {
+    pub fn axis(&self, side: usize, k: usize) -> Vector {
         self.f[side] * Vector::AXES[k]
     }
 
     /// Row of `t . (P2 - P1)`, `t` fixed in solid 1.
-    fn in_first(&self, t: Vector) -> (f64, [HalfRow; 2]) {
+    pub fn in_first(&self, t: Vector) -> (f64, [HalfRow; 2]) {
         let (base, other) = linear::fixed_direction(t, self.p[1], self.c[0], self.c[1]);
         (t.dot(self.p[1] - self.p[0]), [base, other])
     }
@@ -108,6 +108,13 @@ impl Rows {
                 rank: j.rank.unwrap_or_else(|| rank(id)),
                 weight: j.weight,
                 compliance: j.compliance,
+                source: Source::Joint,
+                law: if j.compliance > 0.0 {
+                    Law::Soft { stiffness: 1.0 / j.compliance, damping: j.damping }
+                } else {
+                    Law::Hold
+                },
+                most_force: f64::INFINITY,
             });
         }
     }
@@ -302,12 +309,12 @@ impl Rows {
 }
 
 /// Turn of frame 2 about axis `k` of frame 1, whatever the swing.
-fn frame_twist(e: &Ends, k: usize) -> (f64, Vector) {
+pub(super) fn frame_twist(e: &Ends, k: usize) -> (f64, Vector) {
     let b = (k + 1) % 3;
     angular::twist(e.axis(0, k), e.axis(1, k), e.axis(0, b), e.axis(1, b))
 }
 
 /// A row on the relative angular velocity.
-fn turn(a: Vector) -> [HalfRow; 2] {
+pub(super) fn turn(a: Vector) -> [HalfRow; 2] {
     [half(Vector::ZERO, -a), half(Vector::ZERO, a)]
 }

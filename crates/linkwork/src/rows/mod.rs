@@ -12,6 +12,7 @@ mod angular;
 mod fill;
 mod linear;
 mod masses;
+mod motion;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -47,6 +48,39 @@ pub struct Group {
     pub weight: f64,
     /// Softness.
     pub compliance: f64,
+    /// What made the rows.
+    pub source: Source,
+    /// What the rows ask of a motion in time.
+    pub law: Law,
+    /// Largest force or torque along a row, in either direction.
+    pub most_force: f64,
+}
+
+/// What made a group of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The joint itself.
+    Joint,
+    /// A motor of the joint, by its place in [`crate::Joint::drives`].
+    Drive(u32),
+    /// A spring, by its place in [`crate::Mechanism::springs`]; it belongs to no joint.
+    Spring(u32),
+}
+
+/// What rows ask of a motion in time. Assembly knows [`Law::Hold`] only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// The value stays where the row says.
+    Hold,
+    /// A spring and a damper along the row, stable at any stiffness.
+    Soft {
+        /// Force per length (torque per radian).
+        stiffness: f64,
+        /// Force per speed.
+        damping: f64,
+    },
+    /// The value changes at this rate.
+    Rate(f64),
 }
 
 impl Group {
@@ -78,6 +112,8 @@ pub struct Rows {
     pub unit: Vec<Unit>,
     /// Counted angles as measured by the last fill.
     pub angles: Vec<CountedAngle>,
+    /// Per row, what solvers add to the diagonal of `A`: the give of soft rows over one step. Empty: all rows are rigid.
+    pub softness: Vec<f64>,
 }
 
 /// An angle with its whole turns.
@@ -210,6 +246,7 @@ impl Rows {
         self.high.clear();
         self.unit.clear();
         self.angles.clear();
+        self.softness.clear();
     }
 
     fn push(&mut self, unit: Unit, jacobian: [HalfRow; 2], low: f64, high: f64) {

@@ -18,12 +18,8 @@ pub struct Scene {
     pub up: Up,
     /// How to simulate, as far as the file says.
     pub settings: Settings,
-    /// Solids, particles, joints, constraints, materials, trajectories and gravity.
+    /// Solids, particles, joints, constraints, forces, springs, materials, trajectories and gravity.
     pub mechanism: Mechanism,
-    /// External forces.
-    pub forces: Vec<Force>,
-    /// Springs.
-    pub springs: Vec<Spring>,
     /// Pairs that never collide.
     pub ignores: Vec<(Body, Body)>,
     /// Cloth.
@@ -114,53 +110,6 @@ pub enum Body {
     Cloth(u32),
     /// Index in [`Scene::tetras`].
     Tetra(u32),
-}
-
-/// A time interval in seconds, `from < to`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// Start.
-    pub from: f64,
-    /// End.
-    pub to: f64,
-}
-
-/// A force and torque on a solid.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Force {
-    /// Label, or empty.
-    pub name: String,
-    /// What it acts on.
-    pub solid: SolidId,
-    /// Point of application in the solid's frame; `None` is the centre of mass.
-    pub at: Option<Vector>,
-    /// Force.
-    pub value: Vector,
-    /// Torque.
-    pub torque: Vector,
-    /// Whether force and torque turn with the solid (otherwise they are in world axes).
-    pub follows_solid: bool,
-    /// When it acts; `None` is always.
-    pub during: Option<Interval>,
-}
-
-/// A damped spring between two points.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Spring {
-    /// Label, or empty.
-    pub name: String,
-    /// The two solids; the first may be the world.
-    pub solids: [SolidId; 2],
-    /// The two points in their solids' frames.
-    pub points: [Vector; 2],
-    /// Length without force. Where the file is silent, the initial distance.
-    pub length: f64,
-    /// Force per length.
-    pub stiffness: f64,
-    /// Force per speed along the spring.
-    pub damping: f64,
-    /// When it acts; `None` is always.
-    pub during: Option<Interval>,
 }
 
 /// Stiffness and damping of one kind of deformation.

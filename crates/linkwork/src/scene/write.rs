@@ -180,7 +180,7 @@ impl<'f, 't> Writer<'f, 't> {
     }
 
     fn spring(&mut self, block: &Block, index: usize) {
-        let Some(spring) = self.scene.springs.get(index) else { return };
+        let Some(spring) = self.scene.mechanism.springs.get(index) else { return };
         if self.clause(block, "length").is_none() {
             let edit = Edit { span: self.insertion(block), text: format!("length {}; ", spring.length) };
             self.apply(&[edit], block.span.end as usize);

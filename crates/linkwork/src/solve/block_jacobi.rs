@@ -21,6 +21,7 @@ impl BlockJacobi {
             let (n, at) = (g.count, self.factors.len());
             self.factors.resize(at + n * n, 0.0);
             let block = &mut self.factors[at..];
+            let softness = &w.softness[g.range()];
             let w = &w.w[g.range()];
             let trace: f64 = w.iter().map(|w| dot6(&w[0], &w[0]) + dot6(&w[1], &w[1])).sum();
             for i in 0..n {
@@ -29,7 +30,7 @@ impl BlockJacobi {
                 }
                 // Lightly regularised; rows that act on nothing (inactive ones too) get a unit pivot.
                 let d = block[i * n + i];
-                block[i * n + i] += shift + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
+                block[i * n + i] += shift + softness[i] + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
             }
             for j in 0..n {
                 for k in 0..j {

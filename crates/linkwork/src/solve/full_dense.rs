@@ -68,6 +68,9 @@ impl FullDense {
                 }
             }
         }
+        for r in 0..n {
+            self.a[(r, r)] += self.w.softness[r];
+        }
     }
 
     /// `residual = b - A lambda` on active rows.

@@ -40,6 +40,7 @@ impl Symmetric for Operator {
         self.y.resize(self.w.width, [0.0; 6]);
         self.w.gather(v, &mut self.y);
         self.w.scatter(&self.y, out);
+        self.w.soften(v, out);
         for (o, v) in out.iter_mut().zip(v) {
             *o += self.shift * v;
         }
@@ -51,15 +52,24 @@ impl Symmetric for Operator {
 }
 
 impl Rectangular for Operator {
+    // A soft row is a rigid one with a freedom of its own: `A + s = [W, sqrt s] [W, sqrt s]^T`.
     fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
         y.fill(0.0);
-        self.w.gather(u, y.as_chunks_mut::<6>().0);
+        let (solids, give) = y.split_at_mut(6 * self.w.width);
+        self.w.gather(u, solids.as_chunks_mut::<6>().0);
+        for ((g, s), u) in give.iter_mut().zip(&self.w.softness).zip(u) {
+            *g = s.sqrt() * u;
+        }
     }
     fn forward(&mut self, y: &[f64], out: &mut [f64]) {
-        self.w.scatter(y.as_chunks::<6>().0, out);
+        let (solids, give) = y.split_at(6 * self.w.width);
+        self.w.scatter(solids.as_chunks::<6>().0, out);
+        for ((o, s), g) in out.iter_mut().zip(&self.w.softness).zip(give) {
+            *o += s.sqrt() * g;
+        }
     }
     fn width(&self) -> usize {
-        6 * self.w.width
+        6 * self.w.width + if self.w.is_soft { self.w.softness.len() } else { 0 }
     }
     fn noise(&self) -> f64 {
         1e-15 * self.w.mean_diagonal.sqrt()

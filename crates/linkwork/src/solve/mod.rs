@@ -130,6 +130,10 @@ pub(crate) struct Scaled {
     mean_diagonal: f64,
     /// Diagonal of `A`.
     diagonal: Vec<f64>,
+    /// Per row: what softness adds to the diagonal.
+    softness: Vec<f64>,
+    /// Some row is soft.
+    is_soft: bool,
     /// Per solid: factor of the inverse mass.
     roots: Vec<(f64, [f64; 6])>,
 }
@@ -142,6 +146,10 @@ impl Scaled {
         self.active.resize(rows, true);
         self.diagonal.resize(rows, 0.0);
         self.width = p.masses.len();
+        self.softness.clear();
+        self.softness.extend_from_slice(&p.rows.softness);
+        self.softness.resize(rows, 0.0);
+        self.is_soft = !p.rows.softness.is_empty();
         self.roots.clear();
         self.roots.extend((0..self.width).map(|s| factor_inverse_mass(p.masses, s)));
         let (mut trace, mut n) = (0.0, 0);
@@ -153,6 +161,9 @@ impl Scaled {
                 let w =
                     if active { [scale_half(j0, *s0, c0), scale_half(j1, *s1, c1)] } else { [[0.0; 6]; 2] };
                 let diagonal = dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);
+                if !active {
+                    self.softness[r] = 0.0;
+                }
                 trace += diagonal;
                 n += i32::from(active);
                 self.diagonal[r] = diagonal;
@@ -162,6 +173,15 @@ impl Scaled {
             }
         }
         self.mean_diagonal = if n > 0 && trace > 0.0 { trace / f64::from(n) } else { 1.0 };
+    }
+
+    /// Adds what softness answers to `lambda`.
+    fn soften(&self, lambda: &[f64], out: &mut [f64]) {
+        if self.is_soft {
+            for ((o, s), l) in out.iter_mut().zip(&self.softness).zip(lambda) {
+                *o += s * l;
+            }
+        }
     }
 
     /// `y = W^T lambda` (added to `y`, which the caller clears).

@@ -112,6 +112,7 @@ impl SparseDirect {
         self.y.fill([0.0; 6]);
         self.w.gather(lambda, &mut self.y);
         self.w.scatter(&self.y, &mut self.residual);
+        self.w.soften(lambda, &mut self.residual);
         for ((r, b), active) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
             *r = if *active { b - *r } else { 0.0 };
         }

@@ -73,7 +73,9 @@ impl Response {
         let x = std::mem::take(&mut self.x);
         self.along(&x, out);
         self.x = x;
-        out.iter_mut().zip(f).for_each(|(o, f)| *o += self.shift * f);
+        for ((o, f), r) in out.iter_mut().zip(f).zip(&self.rows) {
+            *o += (self.shift + self.w.softness[*r]) * f;
+        }
     }
 
     /// `b^ = b_l - A_la A_aa^-1 b_a`: what the loops ask for once the tree is served.
@@ -136,6 +138,7 @@ impl Response {
         self.x.fill([0.0; 6]);
         self.w.gather(lambda, &mut self.x);
         self.w.scatter(&self.x, full);
+        self.w.soften(lambda, full);
         for i in 0..b.len() {
             full[i] = if self.w.active[i] { b[i] - full[i] - self.shift * lambda[i] } else { 0.0 };
         }
@@ -164,13 +167,22 @@ impl Rectangular for Response {
     fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
         self.push(u);
         self.tree.solve(&self.w, &mut self.x, None, &mut self.lambda);
-        y.copy_from_slice(self.x.as_flattened());
+        // A soft row is a rigid one with a freedom of its own, as in `full-iterative`.
+        let (solids, give) = y.split_at_mut(6 * self.w.width);
+        solids.copy_from_slice(self.x.as_flattened());
+        for ((g, r), u) in give.iter_mut().zip(&self.rows).zip(u) {
+            *g = self.w.softness[*r].sqrt() * u;
+        }
     }
     fn forward(&mut self, y: &[f64], out: &mut [f64]) {
-        self.along(y.as_chunks::<6>().0, out);
+        let (solids, give) = y.split_at(6 * self.w.width);
+        self.along(solids.as_chunks::<6>().0, out);
+        for ((o, r), g) in out.iter_mut().zip(&self.rows).zip(give) {
+            *o += self.w.softness[*r].sqrt() * g;
+        }
     }
     fn width(&self) -> usize {
-        6 * self.w.width
+        6 * self.w.width + if self.w.is_soft { self.rows.len() } else { 0 }
     }
     fn noise(&self) -> f64 {
         1e-11 * self.w.mean_diagonal.sqrt()

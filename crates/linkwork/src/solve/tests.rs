@@ -122,6 +122,40 @@ fn graphs() -> Vec<(&'static str, Vec<(u32, u32)>)> {
     ]
 }
 
+/// Soft rows add to the diagonal: every solver against the dense system, soft rows in trees, loops and alone.
+#[test]
+fn solvers_agree_on_soft_rows() {
+    for (name, edges) in graphs() {
+        let (m, s) = random(&edges, 5);
+        let (mut rows, masses) = rows_of(&m, &s);
+        if rows.is_empty() {
+            continue;
+        }
+        let w = dense_w(&rows, &masses);
+        let n = rows.len();
+        let mut r = Random::new(7);
+        rows.softness = vec![0.0; n];
+        for g in rows.groups.iter().step_by(3) {
+            g.range().for_each(|row| rows.softness[row] = 0.1 + r.signed().abs());
+        }
+        let lambda: Vec<f64> = (0..n).map(|_| r.signed()).collect();
+        let y = scaled_answer(&w, &lambda);
+        let mut b: Vec<f64> = (0..n).map(|k| (0..y.len()).map(|i| w[(k, i)] * y[i]).sum()).collect();
+        b.iter_mut().zip(&rows.softness).zip(&lambda).for_each(|((b, s), l)| *b += s * l);
+        for solver in &mut solvers() {
+            solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+            let mut found = vec![0.0; n];
+            let report =
+                solver.solve(&b, &mut found, &Work { iterations: 20_000, tolerance: 1e-11, out_of_time: None });
+            let off = distance(&scaled_answer(&w, &found), &y);
+            assert!(off < 1e-6, "{name}, {}: {off:e}, {report:?}", solver.name());
+            let soft = |v: &[f64]| -> Vec<f64> { v.iter().zip(&rows.softness).map(|(l, s)| l * s).collect() };
+            let off = distance(&soft(&found), &soft(&lambda));
+            assert!(off < 1e-6, "{name}, {}: soft multipliers off by {off:e}", solver.name());
+        }
+    }
+}
+
 #[test]
 fn solvers_agree_with_the_pseudo_inverse() {
     for (name, edges) in graphs() {

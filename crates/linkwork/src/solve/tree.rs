@@ -42,7 +42,7 @@ pub(crate) struct Tree {
     roots: Vec<usize>,
     /// Groups that close loops.
     pub closures: Vec<usize>,
-    pattern: Vec<([usize; 2], usize, usize, Rank)>,
+    pattern: Vec<([usize; 2], usize, usize, Rank, bool)>,
     moves: Vec<bool>,
     /// Cholesky factors of `D`, lower triangles in full storage.
     d: Vec<[[f64; 6]; 6]>,
@@ -57,7 +57,9 @@ pub(crate) struct Tree {
 impl Tree {
     /// Chooses the spanning forest, breadth-first from what cannot move, primary joints first.
     pub fn analyse(&mut self, rows: &Rows, masses: &Masses) {
-        let key = |g: &Group| (g.solids, g.first, g.count, g.rank);
+        // Soft rows never join the tree: what holds there holds exactly.
+        let soft = |g: &Group| !rows.softness.is_empty() && g.range().any(|r| rows.softness[r] > 0.0);
+        let key = |g: &Group| (g.solids, g.first, g.count, g.rank, soft(g));
         let same = self.pattern.len() == rows.groups.len()
             && self.moves.len() == masses.len()
             && rows.groups.iter().zip(&self.pattern).all(|(g, p)| key(g) == *p)
@@ -74,6 +76,7 @@ impl Tree {
             .iter()
             .map(|g| match (self.moves[g.solids[0]] || self.moves[g.solids[1]], g.is_primary()) {
                 (false, _) => 3,
+                _ if soft(g) => 4,
                 (true, true) => 0,
                 (true, false) => 1,
             })
@@ -105,7 +108,7 @@ impl Tree {
             g += own.count;
         }
         self.links.reverse();
-        self.closures = (0..edges.len()).filter(|e| !in_tree[*e] && pass[*e] < 3).collect();
+        self.closures = (0..edges.len()).filter(|e| !in_tree[*e] && pass[*e] != 3).collect();
         self.k.resize(k, 0.0);
         self.g.resize(g, [0.0; 6]);
         self.d.resize(masses.len(), [[0.0; 6]; 6]);

@@ -2,10 +2,10 @@
 
 use super::Lowering;
 use super::reader::Quantity;
+use crate::force::{Force, Spring};
 use crate::math::Vector;
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
-use crate::scene::model::{Force, Spring};
 use crate::scene::syntax::Block;
 use crate::scene::vocabulary::BlockWords;
 
@@ -49,7 +49,7 @@ impl<'x, 't> Lowering<'x, 't> {
             let message = format!("`{}` is a particle and cannot turn", target.name);
             self.report(Diagnostic::new(codes::NO_ORIENTATION, self.header(block), message));
         }
-        self.scene.forces.push(Force {
+        self.scene.mechanism.forces.push(Force {
             name,
             solid,
             at,
@@ -88,7 +88,7 @@ impl<'x, 't> Lowering<'x, 't> {
         let place =
             |side: usize| self.scene.mechanism.solid(sides.solids[side]).pose.transform_point(points[side]);
         let length = length.unwrap_or_else(|| (place(1) - place(0)).length());
-        self.scene.springs.push(Spring {
+        self.scene.mechanism.springs.push(Spring {
             name,
             solids: sides.solids,
             points,

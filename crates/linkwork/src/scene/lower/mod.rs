@@ -81,8 +81,6 @@ pub fn lower(file: &File<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<
             up: Up::default(),
             settings: Settings::default(),
             mechanism: Mechanism::new(),
-            forces: Vec::new(),
-            springs: Vec::new(),
             ignores: Vec::new(),
             cloths: Vec::new(),
             tetras: Vec::new(),

@@ -74,7 +74,7 @@ impl Numeric {
         for g in groups {
             for r in g.range() {
                 let at = s.place[local] as usize;
-                self.pivots[at] = if w.active[r] { shift } else { 1.0 };
+                self.pivots[at] = if w.active[r] { shift + w.softness[r] } else { 1.0 };
                 self.least[at] = if shift == 0.0 { VANISHES * w.diagonal[r] } else { -1.0 };
                 local += 1;
             }

@@ -1,0 +1,58 @@
+//! What acts on solids besides joints: forces, torques and springs. Plain data; `step` evaluates it.
+
+use crate::math::Vector;
+use crate::solid::SolidId;
+
+/// A time interval in seconds, `from < to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Start.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+}
+
+/// A force and torque on a solid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Force {
+    /// Label, or empty.
+    pub name: String,
+    /// What it acts on.
+    pub solid: SolidId,
+    /// Point of application in the solid's frame; `None` is the centre of mass.
+    pub at: Option<Vector>,
+    /// Force.
+    pub value: Vector,
+    /// Torque.
+    pub torque: Vector,
+    /// Whether force and torque turn with the solid (otherwise they are in world axes).
+    pub follows_solid: bool,
+    /// When it acts; `None` is always.
+    pub during: Option<Interval>,
+}
+
+/// A damped spring between two points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spring {
+    /// Label, or empty.
+    pub name: String,
+    /// The two solids; the first may be the world.
+    pub solids: [SolidId; 2],
+    /// The two points in their solids' frames.
+    pub points: [Vector; 2],
+    /// Length without force. Where the file is silent, the initial distance.
+    pub length: f64,
+    /// Force per length.
+    pub stiffness: f64,
+    /// Force per speed along the spring.
+    pub damping: f64,
+    /// When it acts; `None` is always.
+    pub during: Option<Interval>,
+}
+
+impl Interval {
+    /// Is the time within it, both ends included?
+    pub fn contains(self, time: f64) -> bool {
+        self.from <= time && time <= self.to
+    }
+}
