@@ -9,6 +9,7 @@ pub mod graph;
 pub mod joint;
 pub mod material;
 pub mod math;
+pub mod measure;
 pub mod mechanism;
 pub mod predict;
 pub mod rows;
@@ -33,6 +34,7 @@ pub use shape::{Mesh, PlacedShape, Shape};
 pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;
 pub use step::assemble::{AssembleConfig, AssembleReport, Outcome, assemble};
+pub use step::{Method, StepConfig, StepReport, Workspace, step};
 pub use trajectory::{Key, Trajectory};
 
 /// The README's Rust example is a doc test.

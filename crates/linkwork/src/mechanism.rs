@@ -303,6 +303,7 @@ impl Part {
             velocities: pick(&whole.velocities),
             spins: pick(&whole.spins),
             angles,
+            memory: Default::default(),
         }
     }
 

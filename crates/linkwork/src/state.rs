@@ -6,7 +6,7 @@ use crate::mechanism::Mechanism;
 use crate::solid::{Kernel, SolidId};
 
 /// Poses, velocities, counted angles and time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Seconds since the start.
     pub time: f64,
@@ -20,6 +20,19 @@ pub struct State {
     pub spins: Vec<Vector>,
     /// Counted angles (twists, limited rotations, screws) with their whole turns.
     pub angles: Vec<f64>,
+    /// What the last step leaves for the next.
+    pub memory: Memory,
+}
+
+/// What a step leaves for the next one. Part of the snapshot: the same state has the same future, bit for bit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Length of the last step; zero before the first.
+    pub step: f64,
+    /// Force along each row that acted at the end of the last step: the first guess of the next.
+    pub forces: Vec<f64>,
+    /// By how much the guess was too small last time.
+    pub trend: Vec<f64>,
 }
 
 impl State {
@@ -42,6 +55,7 @@ impl State {
                 .iter()
                 .flat_map(|j| j.counted_ranges().map(|r| r.middle()).collect::<Vec<_>>())
                 .collect(),
+            memory: Memory::default(),
         };
         state.count_screws(m);
         state
@@ -106,6 +120,8 @@ impl State {
         }
         self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
+        eat(self.memory.step);
+        self.memory.forces.iter().chain(&self.memory.trend).copied().for_each(&mut eat);
         h
     }
 }

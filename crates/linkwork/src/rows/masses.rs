@@ -12,6 +12,9 @@ pub struct Masses {
     inverse_inertia: Vec<Matrix>,
     /// Inverse inertia in the solid's own axes: constant, so computed once per epoch.
     local: Vec<Matrix>,
+    /// Mass and inertia in the solid's own axes; zero for whatever may not move or turn.
+    mass: Vec<f64>,
+    inertia: Vec<Matrix>,
     epoch: Option<u64>,
 }
 
@@ -29,6 +32,8 @@ impl Masses {
             self.epoch = Some(m.epoch());
             self.inverse_mass.clear();
             self.local.clear();
+            self.mass.clear();
+            self.inertia.clear();
             for solid in m.solids() {
                 let (w, j) = match solid.mobility {
                     _ if solid.is_fixed() => (0.0, Matrix::ZERO),
@@ -37,7 +42,10 @@ impl Masses {
                     None => (1.0 / solid.mass.mass, solid.mass.inertia.inverse()),
                 };
                 self.inverse_mass.push(w);
-                self.local.push(if solid.particle { Matrix::ZERO } else { j });
+                let j = if solid.particle { Matrix::ZERO } else { j };
+                self.local.push(j);
+                self.mass.push(if w > 0.0 { 1.0 / w } else { 0.0 });
+                self.inertia.push(if j.determinant() > 0.0 { j.inverse() } else { Matrix::ZERO });
             }
             self.inverse_inertia.clear();
             self.inverse_inertia.resize(self.local.len(), Matrix::ZERO);
@@ -86,6 +94,26 @@ impl Masses {
     /// Inverse mass.
     pub fn inverse_mass(&self, solid: usize) -> f64 {
         self.inverse_mass[solid]
+    }
+
+    /// Mass; zero when nothing may move it.
+    pub fn mass(&self, solid: usize) -> f64 {
+        self.mass[solid]
+    }
+
+    /// Inertia about the centre of mass in the solid's own axes; zero when nothing may turn it.
+    pub fn inertia(&self, solid: usize) -> &Matrix {
+        &self.inertia[solid]
+    }
+
+    /// Inverse inertia in the solid's own axes.
+    pub fn local_inverse_inertia(&self, solid: usize) -> &Matrix {
+        &self.local[solid]
+    }
+
+    /// May anything turn this solid?
+    pub fn turns(&self, solid: usize) -> bool {
+        self.mass[solid] > 0.0 && self.inertia[solid].x_axis.x > 0.0
     }
 
     /// World inverse inertia.

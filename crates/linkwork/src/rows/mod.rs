@@ -239,7 +239,7 @@ impl Rows {
         }
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.groups.clear();
         self.jacobian.clear();
         self.low.clear();

@@ -30,7 +30,8 @@ impl BlockJacobi {
                 }
                 // Lightly regularised; rows that act on nothing (inactive ones too) get a unit pivot.
                 let d = block[i * n + i];
-                block[i * n + i] += shift + softness[i] + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
+                block[i * n + i] +=
+                    shift + softness[i] + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
             }
             for j in 0..n {
                 for k in 0..j {

@@ -145,8 +145,11 @@ fn solvers_agree_on_soft_rows() {
         for solver in &mut solvers() {
             solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
             let mut found = vec![0.0; n];
-            let report =
-                solver.solve(&b, &mut found, &Work { iterations: 20_000, tolerance: 1e-11, out_of_time: None });
+            let report = solver.solve(
+                &b,
+                &mut found,
+                &Work { iterations: 20_000, tolerance: 1e-11, out_of_time: None },
+            );
             let off = distance(&scaled_answer(&w, &found), &y);
             assert!(off < 1e-6, "{name}, {}: {off:e}, {report:?}", solver.name());
             let soft = |v: &[f64]| -> Vec<f64> { v.iter().zip(&rows.softness).map(|(l, s)| l * s).collect() };

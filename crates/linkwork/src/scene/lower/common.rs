@@ -3,11 +3,11 @@
 use super::names::mark;
 use super::reader::{Quantity, Reader};
 use super::{Lowering, Seen};
+use crate::force::Interval;
 use crate::joint::{Joint, Rank};
 use crate::math::{Pose, Rotation, Vector};
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
-use crate::force::Interval;
 use crate::scene::model::Body;
 use crate::scene::syntax::{Block, Clause, Span};
 use crate::scene::vocabulary::BlockWords;

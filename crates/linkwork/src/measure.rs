@@ -1,0 +1,93 @@
+//! Energy and momentum of a state.
+
+use crate::math::Vector;
+use crate::mechanism::Mechanism;
+use crate::rows::{Law, Masses, Rows};
+use crate::state::State;
+
+/// Energies in joules.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// Of motion.
+    pub kinetic: f64,
+    /// In the field of gravity, zero at the origin.
+    pub potential: f64,
+    /// In springs, soft constraints and motors with a stiffness.
+    pub spring: f64,
+}
+
+impl Energy {
+    /// All of it.
+    pub fn total(self) -> f64 {
+        self.kinetic + self.potential + self.spring
+    }
+}
+
+/// Linear momentum, and angular momentum about the origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Momentum {
+    /// kg m/s.
+    pub linear: Vector,
+    /// kg m^2/s.
+    pub angular: Vector,
+}
+
+/// Measures states of one mechanism; keeps its scratch.
+#[derive(Default)]
+pub struct Meter {
+    masses: Masses,
+    rows: Rows,
+}
+
+impl Meter {
+    /// Energies of a state.
+    pub fn energy(&mut self, m: &Mechanism, s: &State) -> Energy {
+        self.masses.update(m, s);
+        let mut energy = Energy::default();
+        for i in 0..m.solids().len() {
+            let mass = self.masses.mass(i);
+            if mass == 0.0 {
+                continue;
+            }
+            let spin = s.rotations[i].inverse() * s.spins[i];
+            energy.kinetic +=
+                0.5 * (mass * s.velocities[i].length_squared() + spin.dot(*self.masses.inertia(i) * spin));
+            energy.potential -= mass * m.gravity.dot(s.centers[i]);
+        }
+        let soft =
+            !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0 || !j.drives.is_empty());
+        if soft {
+            self.rows.fill_motion(m, s, |_| crate::joint::Rank::Primary);
+            for g in &self.rows.groups {
+                if let Law::Soft { stiffness, .. } = g.law {
+                    let gaps: f64 = g.range().map(|r| self.rows.wanted(r).powi(2)).sum();
+                    energy.spring += 0.5 * stiffness * gaps;
+                }
+            }
+        }
+        energy
+    }
+
+    /// Momenta of a state, of everything that can move.
+    pub fn momentum(&mut self, m: &Mechanism, s: &State) -> Momentum {
+        self.masses.update(m, s);
+        let mut sum = Momentum::default();
+        for i in 0..m.solids().len() {
+            let p = s.velocities[i] * self.masses.mass(i);
+            let q = s.rotations[i];
+            sum.linear += p;
+            sum.angular += s.centers[i].cross(p) + q * (*self.masses.inertia(i) * (q.inverse() * s.spins[i]));
+        }
+        sum
+    }
+}
+
+/// Energies of a state. For many states of one mechanism use a [`Meter`].
+pub fn energy(m: &Mechanism, s: &State) -> Energy {
+    Meter::default().energy(m, s)
+}
+
+/// Momenta of a state. For many states of one mechanism use a [`Meter`].
+pub fn momentum(m: &Mechanism, s: &State) -> Momentum {
+    Meter::default().momentum(m, s)
+}

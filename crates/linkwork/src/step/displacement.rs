@@ -1,0 +1,194 @@
+//! `displacement`: Faure 1998, sections 4.2 and 3.4. Störmer's free motion, then the correction.
+//!
+//! ```text
+//!     D += M^-1 f dt^2;   q += D;   d = correction(q);   q += d;   D += d
+//! ```
+//! No velocities: the displacement `D` of the last step takes their place, kept in the state as `D / dt`. The start is
+//! `D(0) = q' dt - 1/2 q'' dt^2` and a change of step scales by `dt1 / dt0` *and* takes `q'' dt1 (dt0 + dt1) / 2` (see
+//! the errata; print has neither).
+//!
+//! The printed form is kept, and with it what it does: the correction acts along the rows at the *predicted* pose, which
+//! makes it a brake. A particle on a circle that advances by the angle `a` per step has `E/E0 = 1 / (1 + 2 n a^2)` after
+//! `n` steps, and angular momentum drifts; linear momentum stays. It is very robust in return: it has an answer for any
+//! length of the step, and that is why it is what `variational` falls back to. Rotations, on which the paper is silent,
+//! go on by the turn of the last step.
+
+use super::free::{applied, move_scripted};
+use super::workspace::rigid_gaps;
+use super::{Advanced, Rejected, StepConfig, Workspace};
+use crate::math::{Vector, exp, log};
+use crate::mechanism::Mechanism;
+use crate::rows::{Law, Rows};
+use crate::state::State;
+
+pub(super) fn advance(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    h: f64,
+    end: f64,
+) -> Result<Advanced, Rejected> {
+    let mut done = Advanced::default();
+    w.masses.update(m, s);
+    applied(m, s, &w.masses, &mut w.wrenches);
+    // Erratum 4: with steps of h0 and h, the acceleration acts over h (h0 + h) / 2; erratum 3: half a step at first.
+    let over = if s.memory.step > 0.0 { 0.5 * (s.memory.step + h) } else { 0.5 * h };
+    s.time = end;
+    w.start.clone_from(s);
+    for i in 0..s.centers.len() {
+        if !w.masses.moves(i) {
+            continue;
+        }
+        let f = w.wrenches[i];
+        s.velocities[i] += f.linear * (w.masses.inverse_mass(i) * over);
+        s.spins[i] += *w.masses.inverse_inertia(i) * f.angular * over;
+        s.centers[i] += s.velocities[i] * h;
+        s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
+    }
+    w.measure_start(m, end);
+    move_scripted(m, s, h, end);
+    w.relinearise(m, s, c);
+    correct(m, s, w, c, Some(h), &mut done);
+    for i in 0..s.centers.len() {
+        if w.masses.moves(i) {
+            s.velocities[i] = (s.centers[i] - w.start.centers[i]) / h;
+            s.spins[i] = log(s.rotations[i] * w.start.rotations[i].inverse()) / h;
+        }
+    }
+    for a in &w.rows.angles {
+        s.angles[a.slot] = a.value;
+    }
+    s.memory.step = h;
+    s.memory.forces.clear();
+    s.memory.trend.clear();
+    Ok(done)
+}
+
+/// The correction of section 3.4: linearise, solve, move, until the gaps are closed or the budget is spent. Rows are
+/// those of `s` before and after.
+///
+/// Over a step of length `h` soft rows, motors and limited forces take part, measured against the rows in `w.next` at the
+/// start of the step. Without one only what is rigid does.
+pub(super) fn correct(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    h: Option<f64>,
+    done: &mut Advanced,
+) {
+    let solids = m.solids().len();
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
+    w.saturated.clear();
+    w.saturated.resize(w.rows.len(), false);
+    let mut soft = true;
+    for _ in 0..c.iterations.max(1) {
+        // Soft rows and motors are linear enough for one solve; rigid ones decide when it is enough.
+        if (!soft && rigid_gaps(&w.rows).worst() <= c.tolerance) || (done.iterations > 0 && w.is_over(c)) {
+            break;
+        }
+        soft = aim(w, h);
+        if !soft && rigid_gaps(&w.rows).worst() <= c.tolerance {
+            break;
+        }
+        done.solver_iterations += w.solve_bounded(c, solids);
+        if let Some(h) = h
+            && saturate(w, h)
+        {
+            // The motors that were cut push with what they have; the others are solved for again.
+            w.correction.dq.iter_mut().for_each(|q| *q = [0.0; 6]);
+            w.rows.apply_transposed(&w.delta, &w.masses, &mut w.correction.dq);
+            soft = true;
+        } else {
+            w.lambda.iter_mut().zip(&w.correction.lambda).for_each(|(l, d)| *l += d);
+            soft = false;
+        }
+        for i in 0..solids {
+            if !w.masses.moves(i) {
+                continue;
+            }
+            let mut dq = w.correction.dq[i];
+            let angle = Vector::new(dq[3], dq[4], dq[5]).length();
+            if angle > c.max_rotation {
+                dq[3..].iter_mut().for_each(|x| *x *= c.max_rotation / angle);
+            }
+            s.displace(i, &dq);
+        }
+        done.iterations += 1;
+        w.relinearise(m, s, c);
+    }
+}
+
+/// Turns what soft rows and motors want of a step into intervals of displacement, like those of rigid rows. Backward
+/// Euler: `F = -k g - c g'` with `g' = (g - g_n) / h` and `lambda = F h^2` gives
+/// ```text
+///     J dq + lambda' / (k h^2 + c h) = (c h g_n) / (k h^2 + c h) - g - lambda / (k h^2 + c h)
+/// ```
+/// True when there are such rows.
+fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
+    w.rows.softness.clear();
+    if w.rows.groups.iter().all(|g| g.law == Law::Hold && g.most_force == f64::INFINITY) {
+        return false;
+    }
+    w.rows.softness.resize(w.rows.len(), 0.0);
+    let before = &w.next;
+    for k in 0..w.rows.groups.len() {
+        let g = w.rows.groups[k];
+        for r in g.range() {
+            let (free, now) = ((f64::NEG_INFINITY, f64::INFINITY), value(&w.rows, r));
+            let start = if before.len() == w.rows.len() { value(before, r) } else { now };
+            let one_sided = !w.rows.is_equality(r);
+            let (low, high) = match (g.law, h) {
+                _ if w.saturated[r] => free,
+                (Law::Hold, _) => continue,
+                (_, None) => free,
+                (Law::Rate(rate), Some(h)) => {
+                    let b = h * rate - (now - start);
+                    (b, b)
+                }
+                // A soft bound only pushes once it is crossed.
+                (Law::Soft { .. }, Some(_)) if one_sided && w.rows.wanted(r) == 0.0 => free,
+                (Law::Soft { stiffness, damping }, Some(h)) => {
+                    let hold = stiffness * h * h + damping * h;
+                    if hold > 0.0 {
+                        let gap = -w.rows.wanted(r);
+                        w.rows.softness[r] = 1.0 / hold;
+                        let b = (damping * h * (gap + start - now) - w.lambda[r]) / hold - gap;
+                        (b, b)
+                    } else {
+                        free
+                    }
+                }
+            };
+            (w.rows.low[r], w.rows.high[r]) = (low, high);
+        }
+    }
+    h.is_some()
+}
+
+/// Cuts the motors whose force exceeds their limit; `w.delta` then holds what they may still add. True if there are any.
+fn saturate(w: &mut Workspace, h: f64) -> bool {
+    w.delta.clear();
+    w.delta.resize(w.rows.len(), 0.0);
+    let mut any = false;
+    for g in w.rows.groups.iter().filter(|g| g.most_force.is_finite()) {
+        let most = g.most_force * h * h;
+        for r in g.range() {
+            let total = w.lambda[r] + w.correction.lambda[r];
+            if !w.saturated[r] && total.abs() > most {
+                w.delta[r] = most.copysign(total) - w.lambda[r];
+                w.lambda[r] = most.copysign(total);
+                w.saturated[r] = true;
+                any = true;
+            }
+        }
+    }
+    any
+}
+
+/// A number that changes as the row's value does.
+pub(super) fn value(rows: &Rows, r: usize) -> f64 {
+    if rows.low[r].is_finite() { -rows.low[r] } else { -rows.high[r] }
+}

@@ -1,0 +1,46 @@
+//! What moves solids besides constraints: gravity, forces, given motions.
+
+use crate::math::{Pose, Vector, log};
+use crate::mechanism::Mechanism;
+use crate::rows::Masses;
+use crate::solid::{Kernel, SolidId};
+use crate::state::State;
+
+/// A force and a torque about the centre of mass, or an impulse and an angular impulse.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Wrench {
+    pub linear: Vector,
+    pub angular: Vector,
+}
+
+/// Gravity and the forces that act at the state's time. Springs and motors are rows.
+pub(crate) fn applied(m: &Mechanism, s: &State, masses: &Masses, out: &mut Vec<Wrench>) {
+    out.clear();
+    out.extend(
+        (0..m.solids().len()).map(|i| Wrench { linear: m.gravity * masses.mass(i), angular: Vector::ZERO }),
+    );
+    for f in &m.forces {
+        if f.during.is_some_and(|d| !d.contains(s.time)) {
+            continue;
+        }
+        let i = f.solid.index();
+        let q = s.rotations[i];
+        let (force, torque) = if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
+        let arm = f.at.map_or(Vector::ZERO, |at| q * (at - m.solids()[i].mass.center));
+        out[i].linear += force;
+        out[i].angular += torque + arm.cross(force);
+    }
+}
+
+/// Puts scripted solids where they are at `end`. Their velocities are the displacement over the step by its length: the
+/// trajectory itself is never differentiated.
+pub(crate) fn move_scripted(m: &Mechanism, s: &mut State, h: f64, end: f64) {
+    for (i, solid) in m.solids().iter().enumerate() {
+        let Kernel::Scripted(t) = solid.kernel else { continue };
+        let pose: Pose = m.trajectories[t.0 as usize].pose(end);
+        let (center, rotation) = (s.centers[i], s.rotations[i]);
+        s.set_pose(m, SolidId(i as u32), pose);
+        s.velocities[i] = (s.centers[i] - center) / h;
+        s.spins[i] = log(s.rotations[i] * rotation.inverse()) / h;
+    }
+}

@@ -1,0 +1,68 @@
+//! Steps against closed forms and conservation laws.
+
+use super::*;
+use crate::joint::{Frame, Joint};
+use crate::math::{Vector, exp};
+use crate::measure::Meter;
+use crate::{PlacedShape, Solid, SolidId};
+
+/// An isolated chain of bars, thrown and twisted.
+fn chain(n: usize) -> (Mechanism, State) {
+    let mut m = Mechanism::new();
+    m.gravity = Vector::ZERO;
+    let bar = PlacedShape::capsule_between(0.05, Vector::ZERO, Vector::X);
+    let mut ids = Vec::new();
+    for i in 0..n {
+        let mut solid = Solid::new(format!("b{i}")).with_shape(bar.clone(), 1.0).at(i as f64, 0.0, 0.0);
+        solid.velocity = Vector::new(0.3, (i as f64 + 0.5 - 0.5 * n as f64) * 2.0, 0.1);
+        solid.spin = Vector::new(0.7, 0.0, 2.0);
+        ids.push(m.add_solid(solid).unwrap());
+    }
+    for i in 1..n {
+        m.add_joint(Joint::ball(Frame::point(ids[i - 1], Vector::X), Frame::point(ids[i], Vector::ZERO)))
+            .unwrap();
+    }
+    let s = State::new(&m);
+    (m, s)
+}
+
+#[test]
+fn an_isolated_chain_keeps_its_momentum_and_energy() {
+    let (m, mut s) = chain(5);
+    let (mut w, mut meter) = (Workspace::new(), Meter::default());
+    let c = StepConfig { dt: 0.01, ..Default::default() };
+    step(&m, &mut s, &mut w, &c);
+    let (p0, e0) = (meter.momentum(&m, &s), meter.energy(&m, &s));
+    let mut worst = 0.0_f64;
+    for _ in 0..1000 {
+        let r = step(&m, &mut s, &mut w, &c);
+        assert!(r.rejected.is_none() && r.fallbacks == 0 && !r.missed, "{r:?}");
+        let p = meter.momentum(&m, &s);
+        worst = worst.max((p.linear - p0.linear).length()).max((p.angular - p0.angular).length());
+    }
+    let e = meter.energy(&m, &s);
+    assert!(worst < 1e-12 * p0.angular.length(), "{worst:e} of {:?}", p0);
+    assert!((e.kinetic - e0.kinetic).abs() < 5e-3 * e0.kinetic, "{} {}", e0.kinetic, e.kinetic);
+}
+
+#[test]
+fn a_pendulum_swings_as_it_should() {
+    let mut m = Mechanism::new();
+    let bar = PlacedShape::capsule_between(0.05, Vector::ZERO, Vector::X);
+    let arm = m.add_solid(Solid::new("arm").with_shape(bar, 1.0).turned(exp(Vector::Z * -1.0))).unwrap();
+    m.add_joint(Joint::ball(Frame::point(SolidId::WORLD, Vector::ZERO), Frame::point(arm, Vector::ZERO)))
+        .unwrap();
+    for method in Method::ALL {
+        let (mut s, mut w, mut meter) = (State::new(&m), Workspace::new(), Meter::default());
+        let c = StepConfig { method, dt: 0.005, ..Default::default() };
+        let e0 = meter.energy(&m, &s).total();
+        let mut drift = 0.0_f64;
+        for _ in 0..400 {
+            let r = step(&m, &mut s, &mut w, &c);
+            assert!(r.rejected.is_none() && !r.missed, "{method:?} {r:?}");
+            drift = drift.max((meter.energy(&m, &s).total() - e0).abs());
+        }
+        println!("{method:?} {drift:e}");
+        assert!(drift < if method == Method::Variational { 1e-3 } else { 0.5 }, "{method:?} {drift}");
+    }
+}
