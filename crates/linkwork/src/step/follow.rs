@@ -84,7 +84,7 @@ pub fn follow(
             w.b.push(wanted);
             w.active.push(w.rows.is_equality(r) || wanted != 0.0);
         }
-        report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping);
+        report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
         report.iterations += 1;
         let cut = displace(s, &w.ranked.dq, w, c);
         let push = std::mem::take(&mut w.ranked.push);
@@ -147,7 +147,7 @@ fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
             w.b[r] = -dot6(&w.rows.jacobian[r][0], &a) - dot6(&w.rows.jacobian[r][1], &b);
         }
     }
-    let iterations = w.solve_ranked(c, m.solids().len(), DAMPING);
+    let iterations = w.solve_ranked(c, m.solids().len(), DAMPING * own_scale(w));
     let finite = w.ranked.dq.iter().flatten().all(|x| x.is_finite());
     for i in (0..s.centers.len()).filter(|i| finite && w.masses.moves(*i)) {
         let dq = w.ranked.dq[i];
@@ -186,6 +186,28 @@ fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
         }
     }
     w.masses.update(m, s);
+}
+
+/// The mean diagonal of what yields, in units of the mean over all active rows: solvers take damping in those units, and
+/// light parts elsewhere in the structure must not decide how fast a hand is followed.
+fn own_scale(w: &Workspace) -> f64 {
+    let (mut own, mut all) = ((0.0, 0), (0.0, 0));
+    for g in &w.rows.groups {
+        for r in g.range().filter(|r| w.active[*r]) {
+            let sides = g.solids.iter().zip(&w.rows.jacobian[r]);
+            let d: f64 = sides
+                .filter(|(i, _)| w.masses.moves(**i))
+                .map(|(i, j)| dot6(j, &w.masses.accelerate(*i, j)))
+                .sum();
+            all = (all.0 + d, all.1 + 1);
+            if !g.is_primary() {
+                own = (own.0 + d, own.1 + 1);
+            }
+        }
+    }
+    let mean = |(sum, count): (f64, usize)| sum / count.max(1) as f64;
+    let scale = mean(own) / mean(all);
+    if scale.is_finite() && scale > 0.0 { scale } else { 1.0 }
 }
 
 /// Opens the intervals of a group, so that it asks for nothing until the next filling.
