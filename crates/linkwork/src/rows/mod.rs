@@ -54,6 +54,8 @@ pub struct Group {
     pub law: Law,
     /// Largest force or torque along a row, in either direction.
     pub most_force: f64,
+    /// Where forces act on the two solids, world.
+    pub points: [Vector; 2],
 }
 
 /// What made a group of rows.

@@ -4,7 +4,7 @@ use super::free::Wrench;
 use super::{Stages, StepConfig};
 use crate::graph::Graph;
 use crate::joint::JointId;
-use crate::math::{Rotation, Vector};
+use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::rows::{Gaps, Law, Masses, Rows, Source};
 use crate::solve::{Bounded, LinearSolver, Problem, SolveReport, SolverKind, Work};
@@ -37,6 +37,9 @@ pub struct Workspace {
     pub(super) momenta: Vec<Wrench>,
     pub(super) impulses: Vec<Wrench>,
     pub(super) turns: Vec<Vector>,
+    /// Per solid that tension makes harder to turn: what is left of an angular impulse.
+    pub(super) dulls: Vec<(usize, Matrix)>,
+    pub(super) tension: Vec<Matrix>,
     pub(super) active: Vec<bool>,
     pub(super) at_high: Vec<bool>,
     pub(super) lambda: Vec<f64>,
