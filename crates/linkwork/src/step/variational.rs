@@ -250,9 +250,10 @@ fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
         let k = w.tension[i] * (h * h);
         let trace = |m: &Matrix| m.x_axis.x + m.y_axis.y + m.z_axis.z;
         let inverse = *w.masses.inverse_inertia(i);
-        // An upper bound of the largest h^2 K / I.
-        let beta = 0.3 - 1.0 / (trace(&k) * trace(&inverse));
-        if !(trace(&k) > 0.0 && beta > 0.0) {
+        // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
+        let ratio = trace(&(inverse * k));
+        let beta = 0.3 - 1.0 / ratio;
+        if !(ratio > 0.0 && beta > 0.0) {
             continue;
         }
         // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1
