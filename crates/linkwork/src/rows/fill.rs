@@ -121,7 +121,7 @@ impl Rows {
     }
 
     /// The rows of one joint; tells where its anchors are.
-    fn fill_joint(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) -> [Vector; 2] {
+    pub(super) fn fill_joint(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) -> [Vector; 2] {
         let e = Ends::new(m, s, j);
         self.fill_locks(&e, j);
         for region in &j.regions {

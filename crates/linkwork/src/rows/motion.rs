@@ -11,7 +11,23 @@ use crate::state::State;
 impl Rows {
     /// Fills everything that acts at the state's time: joints, then their motors, then springs.
     pub fn fill_motion(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank) {
-        self.fill(m, s, (0..m.joints().len() as u32).map(JointId), rank);
+        self.fill_with(m, s, rank, false);
+    }
+
+    /// As [`fill_motion`](Self::fill_motion), but Jacobians may be those of an earlier state: for looking at gaps.
+    pub(crate) fn measure_motion(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank) {
+        self.fill_with(m, s, rank, true);
+    }
+
+    fn fill_with(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank, gaps_only: bool) {
+        if self.plan.holds(m, s.time) {
+            self.rewrite(m, s, gaps_only);
+        } else {
+            self.fill(m, s, super::plan::all_joints(m), rank);
+            let mut plan = std::mem::take(&mut self.plan);
+            plan.make(m, s.time, self);
+            self.plan = plan;
+        }
         for (k, j) in m.joints().iter().enumerate() {
             if !j.drives.is_empty() && j.holds_at(s.time) && !m.is_inert(j) {
                 self.fill_drives(m, s, JointId(k as u32), j);

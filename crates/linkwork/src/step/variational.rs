@@ -30,7 +30,6 @@
 
 use super::displacement::value;
 use super::free::{Wrench, applied, move_scripted};
-use super::rotation::{moser_veselov, turn};
 use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
 use crate::math::{Matrix, Vector};
@@ -71,7 +70,7 @@ pub(super) fn advance(
     s.time = begin;
     applied(m, s, &w.masses, &mut w.wrenches);
     s.time = end;
-    half_kick(s, w, h);
+    w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
     guess(s, w, h);
     move_scripted(m, s, h, end);
     w.stop(c, clock, |t| &mut t.motion);
@@ -134,21 +133,6 @@ fn momentum(s: &State, w: &Workspace, i: usize) -> Wrench {
     let q = s.rotations[i];
     let body = *w.masses.inertia(i) * (q.inverse() * s.spins[i]);
     Wrench { linear: s.velocities[i] * w.masses.mass(i), angular: q * body }
-}
-
-/// `p_n + h/2 f(q_n)`.
-fn half_kick(s: &State, w: &mut Workspace, h: f64) {
-    w.momenta.clear();
-    for i in 0..s.centers.len() {
-        let (p, f) = (momentum(s, w, i), w.wrenches[i]);
-        w.momenta.push(Wrench {
-            linear: p.linear + f.linear * (0.5 * h),
-            angular: p.angular + f.angular * (0.5 * h),
-        });
-    }
-    // Turns start from the spins.
-    w.turns.clear();
-    w.turns.extend((0..s.centers.len()).map(|i| s.rotations[i].inverse() * s.spins[i] * h));
 }
 
 /// First guess of the impulses: the forces that held the velocities at the end of the last step, plus what that lacked.
@@ -278,21 +262,7 @@ fn place(s: &mut State, w: &mut Workspace, h: f64) -> bool {
     for (i, dull) in &w.dulls {
         w.impulses[*i].angular = *dull * w.impulses[*i].angular;
     }
-    for i in 0..s.centers.len() {
-        if !w.masses.moves(i) {
-            continue;
-        }
-        let (p, add) = (w.momenta[i], w.impulses[i]);
-        s.centers[i] = w.start.centers[i] + (p.linear + add.linear) * (h * w.masses.inverse_mass(i));
-        if w.masses.turns(i) {
-            let q = w.start.rotations[i];
-            let body = q.inverse() * (p.angular + add.angular) * h;
-            let Some(f) = moser_veselov(w.masses.inertia(i), body, w.turns[i]) else { return false };
-            w.turns[i] = f;
-            s.rotations[i] = (q * turn(f)).normalize();
-        }
-    }
-    true
+    w.lanes.place(s, &w.impulses, h)
 }
 
 /// Newton's method for the impulses; `w.next` ends up with the rows at `q_{n+1}`.
@@ -318,10 +288,8 @@ fn positions(
             if round == 0 && w.lambda.iter().any(|l| *l != 0.0) {
                 w.lambda.fill(0.0);
                 first = f64::INFINITY;
-                w.turns.iter_mut().for_each(|f| *f = Vector::ZERO);
-                if place(s, w, h) {
-                    // Falls through to the measurement with no impulses.
-                } else {
+                w.lanes.restart();
+                if !place(s, w, h) {
                     return Found::No;
                 }
             } else {
@@ -331,7 +299,7 @@ fn positions(
         w.stop(c, clock, |t| &mut t.motion);
         let clock = w.start(c);
         let graph = &w.graph;
-        w.next.fill_motion(m, s, |j| graph.default_rank(j));
+        w.next.measure_motion(m, s, |j| graph.default_rank(j));
         w.stop(c, clock, |t| &mut t.rows);
         if w.next.len() != n {
             return Found::No;
@@ -464,12 +432,13 @@ fn velocities(
     let n = w.rows.len();
     if kick > 0.0 {
         // `place` left the impulses per solid.
-        for (p, add) in w.momenta.iter_mut().zip(&w.impulses) {
-            p.linear += add.linear;
-            p.angular += add.angular;
-        }
+        w.lanes.momenta(&w.impulses, &mut w.momenta);
         std::mem::swap(&mut w.rows, &mut w.next);
+        let clock = w.start(c);
+        let graph = &w.graph;
+        w.rows.fill_motion(m, s, |j| graph.default_rank(j));
         w.settle(m, s, h);
+        w.stop(c, clock, |t| &mut t.rows);
     }
     let clock = w.start(c);
     applied(m, s, &w.masses, &mut w.wrenches);

@@ -1,6 +1,7 @@
 //! Scratch of a step: everything that may be thrown away without changing the future.
 
 use super::free::Wrench;
+use super::lanes::Lanes;
 use super::{Stages, StepConfig};
 use crate::graph::Graph;
 use crate::joint::JointId;
@@ -36,7 +37,7 @@ pub struct Workspace {
     pub(super) wrenches: Vec<Wrench>,
     pub(super) momenta: Vec<Wrench>,
     pub(super) impulses: Vec<Wrench>,
-    pub(super) turns: Vec<Vector>,
+    pub(super) lanes: Lanes,
     /// Per solid that tension makes harder to turn: what is left of an angular impulse.
     pub(super) dulls: Vec<(usize, Matrix)>,
     pub(super) tension: Vec<Matrix>,
