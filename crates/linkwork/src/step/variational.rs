@@ -65,7 +65,8 @@ pub(super) fn advance(
         // As at the end of the last step: the same numbers, so that a restored state has the same future.
         stiffen(s, w, h);
     }
-    w.start.clone_from(s);
+    w.start.centers.clone_from(&s.centers);
+    w.start.rotations.clone_from(&s.rotations);
     let clock = w.start(c);
     s.time = begin;
     applied(m, s, &w.masses, &mut w.wrenches);
@@ -80,10 +81,9 @@ pub(super) fn advance(
     let found = positions(m, s, w, c, h, &mut done);
     if let Found::No = found {
         // Too long a step for this method: the projection of 1998 always has an answer.
-        let before = std::mem::take(&mut w.start);
-        s.clone_from(&before);
+        s.centers.clone_from(&w.start.centers);
+        s.rotations.clone_from(&w.start.rotations);
         s.time = begin;
-        w.start = before;
         w.forget();
         super::displacement::advance(m, s, w, c, h, end)?;
         s.memory = Default::default();
