@@ -87,7 +87,7 @@ impl Peer {
 }
 
 /// Largest distance between the two anchor points of a joint.
-fn gap(scene: &Scene, state: &State) -> f64 {
+pub fn gap(scene: &Scene, state: &State) -> f64 {
     let mut worst = 0.0;
     for j in scene.m.joints() {
         let [a, b] = j.frames.map(|f| state.pose(&scene.m, f.solid).transform_point(f.pose.translation));

@@ -36,8 +36,10 @@ pub struct Memory {
     pub step: f64,
     /// Force along each row that acted at the end of the last step: the first guess of the next.
     pub forces: Vec<f64>,
-    /// By how much the guess was too small last time.
-    pub trend: Vec<f64>,
+    /// The same one step earlier.
+    pub before: Vec<f64>,
+    /// Forces by which taut joints make solids harder to turn; empty where that is not needed.
+    pub pull: Vec<f64>,
 }
 
 impl State {
@@ -126,7 +128,7 @@ impl State {
         self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
         eat(self.memory.step);
-        self.memory.forces.iter().chain(&self.memory.trend).copied().for_each(&mut eat);
+        self.memory.forces.iter().chain(&self.memory.before).chain(&self.memory.pull).copied().for_each(&mut eat);
         h
     }
 }

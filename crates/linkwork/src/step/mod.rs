@@ -18,8 +18,10 @@
 pub mod assemble;
 mod displacement;
 mod free;
+mod lanes;
 pub mod method;
 mod pace;
+#[cfg(test)]
 mod rotation;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,11 @@
 //! Scratch of a step: everything that may be thrown away without changing the future.
 
 use super::free::Wrench;
+use super::lanes::Lanes;
 use super::{Stages, StepConfig};
 use crate::graph::Graph;
 use crate::joint::JointId;
-use crate::math::{Rotation, Vector};
+use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::rows::{Gaps, Law, Masses, Rows, Source};
 use crate::solve::{Bounded, LinearSolver, Problem, SolveReport, SolverKind, Work};
@@ -36,7 +37,10 @@ pub struct Workspace {
     pub(super) wrenches: Vec<Wrench>,
     pub(super) momenta: Vec<Wrench>,
     pub(super) impulses: Vec<Wrench>,
-    pub(super) turns: Vec<Vector>,
+    pub(super) lanes: Lanes,
+    /// Per solid that tension makes harder to turn: what is left of an angular impulse.
+    pub(super) dulls: Vec<(usize, Matrix)>,
+    pub(super) tension: Vec<Matrix>,
     pub(super) active: Vec<bool>,
     pub(super) at_high: Vec<bool>,
     pub(super) lambda: Vec<f64>,
