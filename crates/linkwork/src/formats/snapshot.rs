@@ -114,7 +114,7 @@ fn is_sound(m: &Mechanism, s: &State) -> bool {
         && s.angles.len() == m.counter_count()
         && s.is_finite()
         && s.rotations.iter().all(|q| (q.length() - 1.0).abs() < 1e-6)
-        && s.angles.iter().chain(&s.memory.forces).chain(&s.memory.trend).all(|x| x.is_finite())
+        && s.angles.iter().chain(&s.memory.forces).all(|x| x.is_finite())
         && s.memory.step.is_finite()
 }
 
