@@ -30,6 +30,7 @@ mod workspace;
 
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
+pub(crate) use workspace::rigid_gaps;
 pub use workspace::{Reaction, Workspace};
 
 use crate::mechanism::Mechanism;
