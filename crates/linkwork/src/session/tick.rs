@@ -12,7 +12,7 @@ use crate::joint::JointId;
 use crate::math::{Vector, log};
 use crate::rows::{Gaps, Rows};
 use crate::state::State;
-use crate::step::{Method, StepConfig, follow, step};
+use crate::step::{Follow, Method, StepConfig, follow, step};
 
 /// Real seconds after which a hand that did not move counts as still.
 const STILL: f64 = 0.1;
@@ -223,7 +223,9 @@ impl Session {
         let mut gaps = report.gaps;
         if done.rejected.is_none() && self.grips.iter().any(Grip::is_pin) {
             let config = self.follow_config(effort);
-            let after = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, Some(h));
+            let how = Follow { over: Some(h), damping: self.damping };
+            let after = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, how);
+            self.damping = after.damping;
             done.iterations += after.iterations as u32;
             done.solver_iterations += after.solver_iterations as u32;
             gaps = after.gaps;
@@ -245,8 +247,11 @@ impl Session {
             grip.switch(&mut self.reach, false);
         }
         let config = self.follow_config(effort);
-        let report = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, None);
-        let still = report.moved <= 1e-3 * tolerance
+        let how = Follow { over: None, damping: self.damping };
+        let report = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, how);
+        self.damping = report.damping;
+        let still = report.ended
+            && report.moved <= 1e-3 * tolerance
             && self.grips.iter().all(|g| g.is_there(&self.live, &self.state, tolerance));
         // A coarse rest is not the end: the exact one follows when the hand is still.
         self.settled = still && !effort.coarse;

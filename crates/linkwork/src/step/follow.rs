@@ -31,13 +31,36 @@ pub struct FollowReport {
     pub solver_iterations: usize,
     /// The largest displacement of a centre, metres.
     pub moved: f64,
+    /// What to start the next one with.
+    pub damping: f64,
+    /// Met, or as near as it gets; otherwise the iterations were used up.
+    pub ended: bool,
 }
+
+/// What is followed, and how carefully.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Follow {
+    /// `None` is inverse kinematics: soft joints yield like grips and velocities are left alone. `Some(h)` ends a step of
+    /// that length: soft joints had their say in it, and velocities follow.
+    pub over: Option<f64>,
+    /// Holds motions back that promise little for much, in units of the free effective mass. A hand that moves goes on
+    /// with what the last report says.
+    pub damping: f64,
+}
+
+impl Default for Follow {
+    fn default() -> Self {
+        Self { over: None, damping: LEAST_DAMPING }
+    }
+}
+
+/// Changes nothing where the way is free, however much hangs on it.
+const LEAST_DAMPING: f64 = 1e-8;
+/// Nothing moves any more.
+const MOST_DAMPING: f64 = 1e4;
 
 /// Moves the solids towards what yields, everything else closed, with at most `c.iterations` rounds. The state stays
 /// finite: a pose that is not is taken back.
-///
-/// `over`: `None` is inverse kinematics, soft joints yield like grips and velocities are left alone. `Some(h)` ends a
-/// step of that length: soft joints had their say in it, and velocities follow.
 ///
 /// ```
 /// use linkwork::{Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, Vector, Workspace};
@@ -50,20 +73,13 @@ pub struct FollowReport {
 /// m.add_joint(Joint { most_force: 100.0, ..grip })?;
 /// let (mut state, mut w) = (State::new(&m), Workspace::default());
 /// let config = StepConfig { iterations: 50, ..Default::default() };
-/// let report = linkwork::step::follow(&m, &mut state, &mut w, &config, None);
+/// let report = linkwork::step::follow(&m, &mut state, &mut w, &config, Default::default());
 /// // Out of reach: the arm points there, and stays hinged.
 /// assert!(report.gaps.position < 1e-6 && (report.open - 2.0).abs() < 1e-3, "{report:?}");
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
-pub fn follow(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    over: Option<f64>,
-) -> FollowReport {
-    /// Changes next to nothing where the way is free, and is there where it is not.
-    const DAMPING: f64 = 1e-4;
+pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, how: Follow) -> FollowReport {
+    let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
     let start = s.clone();
@@ -71,12 +87,13 @@ pub fn follow(
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
     close(m, s, w, c, over.is_some(), &mut report);
-    let (mut damping, mut merit) = (DAMPING, merit_of(w));
+    let mut damping = how.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
     for _ in 0..c.iterations.max(1) {
-        if open_gap(w) <= c.tolerance || damping > 1e6 || w.is_over(c) {
+        report.ended = open_gap(w) <= c.tolerance;
+        if report.ended || w.is_over(c) {
             break;
         }
-        let (before, held) = (s.clone(), held_gaps(w).worst());
+        let (before, held, merit) = (s.clone(), held_gaps(w).worst(), merit_of(w));
         w.b.clear();
         w.active.clear();
         for r in 0..w.rows.len() {
@@ -86,27 +103,34 @@ pub fn follow(
         }
         report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
         report.iterations += 1;
-        let cut = displace(s, &w.ranked.dq, w, c);
+        let promised = merit - promised_merit(w);
+        displace(s, &w.ranked.dq, w, c);
         let push = std::mem::take(&mut w.ranked.push);
         fill(m, s, w, over.is_some());
         close(m, s, w, c, over.is_some(), &mut report);
-        let (next, holds) = (merit_of(w), held_gaps(w).worst());
-        let nearer = next < merit && holds <= held.max(c.tolerance);
-        if nearer {
+        let gained = merit - merit_of(w);
+        let holds = held_gaps(w).worst() <= held.max(c.tolerance);
+        // The usual rules of a trusted region: a step must keep a part of what it promised.
+        let good = holds && gained > 0.1 * promised && gained > 0.0;
+        if good {
             w.lambda.iter_mut().zip(&push).for_each(|(l, p)| *l += p);
-            let slow = merit - next <= 1e-9 * next;
-            merit = next;
-            damping = if cut { damping } else { (damping * 0.1).max(DAMPING) };
-            if slow {
-                break;
-            }
         } else {
             *s = before;
             fill(m, s, w, over.is_some());
-            damping *= 30.0;
         }
         w.ranked.push = push;
+        if good && gained > 0.5 * promised {
+            damping = (0.03 * damping).max(LEAST_DAMPING);
+        } else if !good || gained < 0.25 * promised {
+            damping = (100.0 * damping).min(MOST_DAMPING);
+        }
+        // As near as it gets.
+        report.ended = promised <= 1e-9 * merit || damping >= MOST_DAMPING;
+        if report.ended {
+            break;
+        }
     }
+    report.damping = damping;
     if !s.is_finite() || !held_gaps(w).worst().is_finite() {
         *s = start.clone();
         fill(m, s, w, over.is_some());
@@ -188,6 +212,17 @@ fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
     w.masses.update(m, s);
 }
 
+/// What the linearised rows promise for the secondary ones after `ranked.dq`.
+fn promised_merit(w: &mut Workspace) -> f64 {
+    let Workspace { rows, ranked, delta, active, .. } = w;
+    delta.clear();
+    delta.resize(rows.len(), 0.0);
+    rows.apply(&ranked.dq, delta);
+    let left = |r: usize| if active[r] { rows.wanted(r) - delta[r] } else { 0.0 };
+    let open = rows.groups.iter().filter(|g| !g.is_primary());
+    open.map(|g| g.weight * g.range().map(|r| left(r).powi(2)).sum::<f64>()).sum()
+}
+
 /// The mean diagonal of what yields, in units of the mean over all active rows: solvers take damping in those units, and
 /// light parts elsewhere in the structure must not decide how fast a hand is followed.
 fn own_scale(w: &Workspace) -> f64 {
@@ -242,19 +277,16 @@ fn close(
     }
 }
 
-/// Moves the solids, none of them turning too far. True when some had to be held back.
-fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) -> bool {
-    let mut cut = false;
+/// Moves the solids, none of them turning too far.
+fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) {
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let mut dq = dq[i];
         let angle = Vector::new(dq[3], dq[4], dq[5]).length();
         if angle > c.max_rotation {
             dq[3..].iter_mut().for_each(|x| *x *= c.max_rotation / angle);
-            cut = true;
         }
         s.displace(i, &dq);
     }
-    cut
 }
 
 fn held_gaps(w: &Workspace) -> Gaps {

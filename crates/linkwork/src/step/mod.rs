@@ -19,8 +19,10 @@ pub mod assemble;
 mod displacement;
 mod follow;
 mod free;
+mod lanes;
 pub mod method;
 mod pace;
+#[cfg(test)]
 mod rotation;
 #[cfg(test)]
 mod tests;
@@ -28,7 +30,7 @@ mod variational;
 mod workspace;
 
 pub(crate) use follow::grip_force;
-pub use follow::{FollowReport, follow};
+pub use follow::{Follow, FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
 pub(crate) use workspace::rigid_gaps;
