@@ -58,6 +58,8 @@ impl Default for Follow {
 const LEAST_DAMPING: f64 = 1e-8;
 /// Nothing moves any more.
 const MOST_DAMPING: f64 = 1e4;
+/// Solves per round until the bounds that act are known.
+const BOUND_ROUNDS: usize = 4;
 
 /// Moves the solids towards what yields, everything else closed, with at most `c.iterations` rounds. The state stays
 /// finite: a pose that is not is taken back.
@@ -101,17 +103,23 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
             w.b.push(wanted);
             w.active.push(w.rows.is_equality(r) || wanted != 0.0);
         }
-        report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
+        // Bounds that the motion would cross take part in it: a hand does not push through a stop.
+        for _ in 0..BOUND_ROUNDS {
+            report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
+            if !take_on_crossed(w, c.tolerance) {
+                break;
+            }
+        }
         report.iterations += 1;
         let promised = merit - promised_merit(w);
-        displace(s, &w.ranked.dq, w, c);
+        let far = displace(s, &w.ranked.dq, w, c);
         let push = std::mem::take(&mut w.ranked.push);
         fill(m, s, w, over.is_some());
         close(m, s, w, c, over.is_some(), &mut report);
         let gained = merit - merit_of(w);
         let holds = held_gaps(w).worst() <= held.max(c.tolerance);
         // The usual rules of a trusted region: a step must keep a part of what it promised.
-        let good = holds && gained > 0.1 * promised && gained > 0.0;
+        let good = holds && gained > 0.1 * promised && gained > 0.0 && (!far || damping >= 1.0);
         if good {
             w.lambda.iter_mut().zip(&push).for_each(|(l, p)| *l += p);
         } else {
@@ -166,9 +174,15 @@ fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
             let (v, o) = (s.velocities[i], s.spins[i]);
             [v.x, v.y, v.z, o.x, o.y, o.z]
         });
-        for r in g.range().filter(|r| w.rows.is_equality(*r)) {
-            w.active[r] = true;
-            w.b[r] = -dot6(&w.rows.jacobian[r][0], &a) - dot6(&w.rows.jacobian[r][1], &b);
+        for r in g.range() {
+            let speed = dot6(&w.rows.jacobian[r][0], &a) + dot6(&w.rows.jacobian[r][1], &b);
+            // At a stop, and going on into it.
+            let stops = (w.rows.low[r] >= -c.tolerance && speed < 0.0)
+                || (w.rows.high[r] <= c.tolerance && speed > 0.0);
+            if w.rows.is_equality(r) || stops {
+                w.active[r] = true;
+                w.b[r] = -speed;
+            }
         }
     }
     let iterations = w.solve_ranked(c, m.solids().len(), DAMPING * own_scale(w));
@@ -210,6 +224,24 @@ fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
         }
     }
     w.masses.update(m, s);
+}
+
+/// Bounds that `ranked.dq` crosses become active. True when there are any.
+fn take_on_crossed(w: &mut Workspace, tolerance: f64) -> bool {
+    let Workspace { rows, ranked, delta, active, b, .. } = w;
+    delta.clear();
+    delta.resize(rows.len(), 0.0);
+    rows.apply(&ranked.dq, delta);
+    let mut any = false;
+    for r in 0..rows.len() {
+        let (low, high, x) = (rows.low[r], rows.high[r], delta[r]);
+        if !active[r] && (x < low - tolerance || x > high + tolerance) {
+            active[r] = true;
+            b[r] = if x < low { low } else { high };
+            any = true;
+        }
+    }
+    any
 }
 
 /// What the linearised rows promise for the secondary ones after `ranked.dq`.
@@ -277,16 +309,19 @@ fn close(
     }
 }
 
-/// Moves the solids, none of them turning too far.
-fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) {
+/// Moves the solids, none of them turning too far. True when one had to be held back.
+fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) -> bool {
+    let mut far = false;
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let mut dq = dq[i];
         let angle = Vector::new(dq[3], dq[4], dq[5]).length();
         if angle > c.max_rotation {
             dq[3..].iter_mut().for_each(|x| *x *= c.max_rotation / angle);
+            far = true;
         }
         s.displace(i, &dq);
     }
+    far
 }
 
 fn held_gaps(w: &Workspace) -> Gaps {
