@@ -123,7 +123,7 @@ fn play(text: &str, ticks: usize, seed: u64) -> Sum {
     let beat = Cell::new(0u32);
     let clock = || {
         beat.set(beat.get().wrapping_add(1));
-        now.set(now.get() + if beat.get() % 50 == 0 { 3e-3 } else { 1.5e-4 });
+        now.set(now.get() + if beat.get().is_multiple_of(50) { 3e-3 } else { 1.5e-4 });
         now.get()
     };
     let mut sum = Sum::default();
