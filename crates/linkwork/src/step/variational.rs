@@ -173,7 +173,7 @@ fn guess(s: &State, w: &mut Workspace, h: f64) {
 }
 
 /// `J v` of one row.
-fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
+pub(super) fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
     let of = |i: usize| {
         let (v, o) = (s.velocities[i], s.spins[i]);
         [v.x, v.y, v.z, o.x, o.y, o.z]
