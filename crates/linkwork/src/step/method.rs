@@ -126,5 +126,8 @@ pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
         .sqrt();
     // Two thirds: joints and forces may speed a solid up within the step.
     let pieces = (c.dt * fastest / (0.67 * c.max_rotation)).ceil();
+    // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.
+    let before = if s.memory.step > 0.0 { (0.5 * c.dt / s.memory.step).floor() } else { 1.0 };
+    let pieces = pieces.max(before);
     if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 }
 }

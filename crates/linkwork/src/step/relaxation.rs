@@ -32,6 +32,7 @@ use super::{Advanced, Rejected, Relaxation, StepConfig, Workspace};
 use crate::math::{Vector, exp, log};
 use crate::mechanism::Mechanism;
 use crate::rows::{Group, Law, Masses, Rows, Source, Unit, dot6};
+use crate::solid::Kernel;
 use crate::state::State;
 
 /// Scratch of the relaxation.
@@ -61,22 +62,21 @@ pub(super) fn advance(
     w.start.clone_from(s);
     free_velocities(s, w, h);
     // Section 2.2, step 1: "if the rotations are larger than a given limit, the system goes back in time".
-    let last_try = 2.0 * (c.dt / h).round() > c.most_substeps as f64;
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-        if !last_try && s.spins[i].length() * h > c.max_rotation {
-            return Err(Rejected::TurnsTooFar);
+        if !w.last_try && s.spins[i].length() * h > c.max_rotation {
+            return Err(Rejected::TooLong);
         }
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
     move_scripted(m, s, h, end);
     let mut x = std::mem::take(&mut w.relaxed);
-    relax(m, s, w, &mut x, c, scheme, h, &mut done);
+    let closed = relax(m, s, w, &mut x, c, scheme, h, &mut done);
     w.relaxed = x;
-    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-        s.velocities[i] = (s.centers[i] - w.start.centers[i]) / h;
-        s.spins[i] = log(s.rotations[i] * w.start.rotations[i].inverse()) / h;
-    }
+    let driven = !m.springs.is_empty()
+        || m.joints().iter().any(|j| !j.drives.is_empty() || j.compliance > 0.0)
+        || m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)));
+    reach_speeds(s, w, h, !closed && !driven);
     w.relinearise(m, s, c);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
@@ -88,7 +88,32 @@ pub(super) fn advance(
     Ok(done)
 }
 
-/// The passes of step 2. Multipliers end up in `w.lambda`, in the units of `h^2` times a force.
+/// Step 3: speeds from the positions reached. With `cut`, the part that the constraints added is cut where it would add
+/// energy: gaps left over from earlier steps are closed without being thrown.
+fn reach_speeds(s: &mut State, w: &Workspace, h: f64, cut: bool) {
+    let reached = |s: &State, i: usize| {
+        let v = (s.centers[i] - w.start.centers[i]) / h;
+        (v, log(s.rotations[i] * w.start.rotations[i].inverse()) / h)
+    };
+    // K(v + x d) = K(v) + x b + x^2 a
+    let (mut a, mut b) = (0.0, 0.0);
+    for i in (0..s.centers.len()).filter(|i| cut && w.masses.moves(*i)) {
+        let (v, o) = reached(s, i);
+        let (dv, back) = (v - s.velocities[i], w.start.rotations[i].inverse());
+        let (spin, turn) = (back * s.spins[i], back * (o - s.spins[i]));
+        let i_turn = *w.masses.inertia(i) * turn;
+        a += 0.5 * (w.masses.mass(i) * dv.length_squared() + turn.dot(i_turn));
+        b += w.masses.mass(i) * dv.dot(s.velocities[i]) + spin.dot(i_turn);
+    }
+    let x = if cut && a > 0.0 { (-b / a).clamp(0.0, 1.0) } else { 1.0 };
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        let (v, o) = reached(s, i);
+        s.velocities[i] = s.velocities[i].lerp(v, x);
+        s.spins[i] = s.spins[i].lerp(o, x);
+    }
+}
+
+/// The passes of step 2; true when everything is met. Multipliers end up in `w.lambda`, in the units of `h^2` times a force.
 #[allow(clippy::too_many_arguments)]
 fn relax(
     m: &Mechanism,
@@ -99,7 +124,7 @@ fn relax(
     scheme: Relaxation,
     h: f64,
     done: &mut Advanced,
-) {
+) -> bool {
     // Motors and dampers measure from the start of the step.
     let graph = &w.graph;
     w.next.fill_motion(m, &w.start, |j| graph.default_rank(j));
@@ -120,7 +145,7 @@ fn relax(
         };
         w.stop(c, clock, |t| &mut t.solve);
         if worst <= c.tolerance {
-            break;
+            return true;
         }
         done.iterations += 1;
         if w.is_over(c) {
@@ -128,6 +153,7 @@ fn relax(
         }
         w.masses.update(m, s);
     }
+    false
 }
 
 /// A pass of the effective-mass scheme: each joint closes its own gap from where the last one left the solids. Returns the

@@ -321,9 +321,9 @@ pub fn four_bar(crank: f64, coupler: f64, rocker: f64, ground: f64, angle: f64, 
 /// The four-bar against `variational` with steps of dt/64.
 pub fn four_bar_known() -> Known {
     let m = four_bar(0.4, 1.0, 0.8, 1.1, 1.0, 0.0);
-    let (time, dt) = (0.8, 0.02);
+    let (time, dt) = (0.5, 0.01);
     let fine = StepConfig { tolerance: 1e-13, iterations: 30, ..Default::default() };
-    let (s, _) = run(&m, &fine, time, (time / dt * 4.0 * 64.0) as usize);
+    let (s, _) = run(&m, &fine, time, (time / dt * 64.0).round() as usize);
     let points =
         (1..4).map(|i| (SolidId(i), Vector::X, s.pose(&m, SolidId(i)).transform_point(Vector::X))).collect();
     Known { name: "four-bar", mechanism: m, time, dt, points }
