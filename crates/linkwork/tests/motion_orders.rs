@@ -43,7 +43,10 @@ fn check(known: &Known) {
         let ([a, b], error) = orders(known, method);
         println!("| {name} | {a:.2} | {b:.2} | {error:.1e} |");
         let order = expected(method);
-        if method == Method::Relaxation(Relaxation::Second) && joints == 1 && known.name != "spherical pendulum" {
+        if method == Method::Relaxation(Relaxation::Second)
+            && joints == 1
+            && known.name != "spherical pendulum"
+        {
             // Eq. 17 overshoots where m r^2 / J > 2, as it is for these solids: the passes do not converge.
             assert!(b < 0.5, "{}: {name} converges after all: {b:.2}", known.name);
             continue;

@@ -38,11 +38,11 @@ pub enum Method {
 /// How explicit methods integrate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Integrator {
+    /// First order, explicit: positions with the old velocities, velocities with the old forces. Gains energy.
+    Euler,
     /// First order: velocities, then positions with the new velocities.
     #[default]
-    Euler,
-    /// First order: positions with the old velocities, which gains energy.
-    ForwardEuler,
+    SemiImplicit,
     /// The classical fourth-order Runge-Kutta scheme.
     Rk4,
 }
@@ -65,8 +65,8 @@ impl Method {
         Method::Variational,
         Method::Displacement,
         Method::Relaxation(Relaxation::EffectiveMass),
-        Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::Euler },
-        Method::PostStabilization { integrator: Integrator::Euler, velocities: false },
+        Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::SemiImplicit },
+        Method::PostStabilization { integrator: Integrator::SemiImplicit, velocities: false },
         Method::Implicit,
     ];
 

@@ -25,14 +25,14 @@
 //! and springs are implicit, with their multipliers summed over the passes; joints that begin to hold are closed without
 //! turning their gaps into speed, as section 2.3 does at the start.
 
-use super::displacement::{close_new, value};
+use super::displacement::value;
 use super::free::{applied, move_scripted};
 use super::implicit::free_velocities;
+use super::workspace::rigid_gaps;
 use super::{Advanced, Rejected, Relaxation, StepConfig, Workspace};
-use crate::math::{Vector, exp, log};
+use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
 use crate::rows::{Group, Law, Masses, Rows, Source, Unit, dot6};
-use crate::solid::Kernel;
 use crate::state::State;
 
 /// Scratch of the relaxation.
@@ -55,7 +55,9 @@ pub(super) fn advance(
     end: f64,
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
-    close_new(m, s, w, c, end, &mut done);
+    let mut x = std::mem::take(&mut w.relaxed);
+    close_new(m, s, w, &mut x, c, scheme, end, &mut done);
+    w.relaxed = x;
     w.masses.update(m, s);
     applied(m, s, &w.masses, &mut w.wrenches);
     s.time = end;
@@ -73,10 +75,8 @@ pub(super) fn advance(
     let mut x = std::mem::take(&mut w.relaxed);
     let closed = relax(m, s, w, &mut x, c, scheme, h, &mut done);
     w.relaxed = x;
-    let driven = !m.springs.is_empty()
-        || m.joints().iter().any(|j| !j.drives.is_empty() || j.compliance > 0.0)
-        || m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)));
-    reach_speeds(s, w, h, !closed && !driven);
+    let undriven = w.undriven;
+    reach_speeds(s, w, h, !closed && undriven);
     w.relinearise(m, s, c);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
@@ -86,6 +86,30 @@ pub(super) fn advance(
     s.memory.forces.extend(w.lambda.iter().map(|l| l / (h * h)));
     s.memory.trend.clear();
     Ok(done)
+}
+
+/// Section 2.3: joints that begin to hold are closed by the passes alone, and no speed comes of it.
+#[allow(clippy::too_many_arguments)]
+fn close_new(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    x: &mut Scratch,
+    c: &StepConfig,
+    scheme: Relaxation,
+    end: f64,
+    done: &mut Advanced,
+) {
+    let begin = std::mem::replace(&mut s.time, end);
+    w.relinearise(m, s, c);
+    let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
+    if !known && !(rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9)) {
+        w.start.clone_from(s);
+        x.block.closing = true;
+        relax(m, s, w, x, c, scheme, 1.0, done);
+        x.block.closing = false;
+    }
+    s.time = begin;
 }
 
 /// Step 3: speeds from the positions reached. With `cut`, the part that the constraints added is cut where it would add
@@ -332,6 +356,8 @@ fn displace(s: &mut State, solid: usize, mut dq: [f64; 6], most: f64) {
 /// The rows of one group: what they ask for, and the multipliers that give it.
 #[derive(Default)]
 struct Block {
+    /// Only what is rigid takes part.
+    closing: bool,
     goal: Vec<f64>,
     softness: Vec<f64>,
     /// Rows that act.
@@ -353,18 +379,22 @@ impl Block {
         self.delta.resize(g.count, 0.0);
         let mut open = 0.0_f64;
         for (k, r) in g.range().enumerate() {
-            let (wanted, now) = (rows.wanted(r), value(rows, r));
-            let before = if first + k < start.len() { value(start, first + k) } else { now };
+            let wanted = rows.wanted(r);
+            let mut changed =
+                if first + k < start.len() { value(rows, r) - value(start, first + k) } else { 0.0 };
+            if rows.unit[r] == Unit::Angle {
+                changed = unwrap_angle(changed, 0.0);
+            }
             let crossed = rows.is_equality(r) || wanted != 0.0;
             let (goal, softness, on) = match g.law {
                 Law::Hold => (wanted, 0.0, crossed),
-                Law::Rate(rate) => (h * rate - (now - before), 0.0, true),
+                Law::Rate(rate) => (h * rate - changed, 0.0, true),
                 Law::Soft { stiffness, damping } => {
                     let hold = stiffness * h * h + damping * h;
                     if hold > 0.0 && (crossed || lambda[k] != 0.0) {
                         // As in `displacement.rs`: the gap at the start is what it is now less the change.
                         let gap = -wanted;
-                        let b = (damping * h * (gap + before - now) - lambda[k]) / hold - gap;
+                        let b = (damping * h * (gap - changed) - lambda[k]) / hold - gap;
                         (b, 1.0 / hold, true)
                     } else {
                         (0.0, 0.0, false)
@@ -373,7 +403,8 @@ impl Block {
             };
             // A motor at its limit has nothing more to give.
             let spent = lambda[k].abs() >= g.most_force * h * h && lambda[k] * goal > 0.0;
-            let on = on && !spent;
+            let left_out = self.closing && (g.law != Law::Hold || g.most_force.is_finite());
+            let on = on && !spent && !left_out;
             self.goal.push(goal);
             self.softness.push(softness);
             self.on.push(on);

@@ -46,6 +46,8 @@ pub struct Workspace {
     pub(super) start: State,
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
+    /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
+    pub(super) undriven: bool,
     /// There will be no shorter pieces: what is too long must be taken all the same.
     pub(super) last_try: bool,
     pub(super) fixed: Vec<f64>,
@@ -89,6 +91,9 @@ impl Workspace {
             self.graph.update(m);
             self.at = None;
             self.factored = false;
+            self.undriven = m.springs.is_empty()
+                && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
+                && m.solids().iter().all(|s| !matches!(s.kernel, crate::solid::Kernel::Scripted(_)));
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
