@@ -415,3 +415,62 @@ fn hongs_sawtooth_ends_in_an_explosion() {
         }
     }
 }
+
+/// Five bars in a row, or as many particles on rods, thrown and twisted, away from everything.
+fn isolated(particles: bool) -> Mechanism {
+    let mut m = Mechanism::new();
+    m.gravity = Vector::ZERO;
+    for i in 0..5 {
+        let at = Vector::X * f64::from(i);
+        let mut solid = if particles {
+            let mut p = Solid::particle(format!("p{i}"), 1.0);
+            p.pose.translation = at;
+            p
+        } else {
+            let mut b = bar(&format!("b{i}"), at, at + Vector::X, 1.0);
+            b.spin = Vector::new(0.7, 0.0, 2.0);
+            b
+        };
+        solid.velocity = Vector::new(0.3, (f64::from(i) - 2.0) * 2.0, 0.1);
+        let id = m.add_solid(solid).unwrap();
+        if i > 0 {
+            let before = SolidId(id.0 - 1);
+            m.add_joint(if particles {
+                Joint::distance(Frame::point(before, Vector::ZERO), Frame::point(id, Vector::ZERO), 1.0)
+            } else {
+                Joint::ball(Frame::point(before, Vector::X), Frame::point(id, Vector::ZERO))
+            })
+            .unwrap();
+        }
+    }
+    m
+}
+
+#[test]
+fn what_each_method_conserves() {
+    for particles in [false, true] {
+        let m = isolated(particles);
+        println!("{}", if particles { "five particles on rods" } else { "five bars" });
+        for (name, method) in
+            methods().into_iter().filter(|(_, m)| *m != Method::Relaxation(Relaxation::Second))
+        {
+            let (mut s, mut w, mut meter) = (State::new(&m), Workspace::new(), Meter::default());
+            let c = StepConfig { tolerance: 1e-10, ..config(method, 0.01) };
+            let (p0, e0) = (meter.momentum(&m, &s), meter.energy(&m, &s).kinetic);
+            for _ in 0..1000 {
+                step(&m, &mut s, &mut w, &c);
+            }
+            let (p, e) = (meter.momentum(&m, &s), meter.energy(&m, &s).kinetic);
+            let linear = (p.linear - p0.linear).length() / p0.linear.length();
+            let angular = (p.angular - p0.angular).length() / p0.angular.length();
+            println!("| {name} | {:+.1e} | {linear:.1e} | {angular:.1e} |", e / e0 - 1.0);
+            assert!(linear < 1e-8 || e > 2.0 * e0, "{name}: {linear:e}");
+            if method == Method::Variational {
+                assert!(
+                    linear < 1e-12 && angular < 1e-12 && (e / e0 - 1.0).abs() < 0.01,
+                    "{name}: {angular:e} {e} {e0}"
+                );
+            }
+        }
+    }
+}
