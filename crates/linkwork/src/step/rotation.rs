@@ -6,7 +6,7 @@
 //! ```
 //! The angular momentum in world axes is what it was: it is kept to rounding by construction, whatever the accuracy of
 //! `f`. Energy oscillates by `O(h^2)` and does not drift. (A constant rotation vector loses most of the momentum of a
-//! tumbling box within seconds: handbook figures in docs/methods.md.)
+//! tumbling box within seconds.)
 
 use crate::math::{Matrix, Rotation, Vector, trig};
 
