@@ -13,6 +13,8 @@ pub enum Method {
     Variational,
     /// Faure 1998: Störmer's free motion, then the correction. Robust, and a brake.
     Displacement,
+    /// Articulated bodies over the spanning tree with the classical Runge-Kutta scheme: the reference.
+    Reduced,
 }
 
 /// How explicit methods integrate.
@@ -39,13 +41,14 @@ pub enum Relaxation {
 
 impl Method {
     /// Every method with its default parameters.
-    pub const ALL: [Method; 2] = [Method::Variational, Method::Displacement];
+    pub const ALL: [Method; 3] = [Method::Variational, Method::Displacement, Method::Reduced];
 
     /// Its name on the command line and in scenes.
     pub fn name(self) -> &'static str {
         match self {
             Method::Variational => "variational",
             Method::Displacement => "displacement",
+            Method::Reduced => "reduced",
         }
     }
 
@@ -67,6 +70,7 @@ impl Method {
         match self {
             Method::Variational => super::variational::advance(m, s, w, c, h, end),
             Method::Displacement => super::displacement::advance(m, s, w, c, h, end),
+            Method::Reduced => super::reduced::advance(m, s, w, c, h, end),
         }
     }
 }

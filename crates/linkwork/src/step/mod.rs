@@ -22,6 +22,7 @@ mod lanes;
 pub mod method;
 mod pace;
 #[cfg(test)]
+mod reduced;
 mod rotation;
 #[cfg(test)]
 mod tests;
