@@ -49,12 +49,12 @@ pub(super) fn rate(g: &Group) -> f64 {
     if let Law::Rate(rate) = g.law { rate } else { 0.0 }
 }
 
-/// What a motor of limited force lacks: of its rate, or of its position and then of standing still.
-pub(super) fn motor_lacks(rows: &Rows, g: &Group, r: usize, s: &State) -> f64 {
+/// What a motor of limited force lacks: of its rate, or of its position `ahead` of now and then of standing still.
+pub(super) fn motor_lacks(rows: &Rows, g: &Group, r: usize, s: &State, ahead: f64) -> f64 {
     let gap = rows.wanted(r);
     let speed = along(rows, r, g.solids, s);
     match g.law {
-        Law::Hold if gap.abs() > 1e-9 => gap,
+        Law::Hold if gap.abs() > 1e-9 => gap - ahead * speed,
         _ => {
             let lacks = rate(g) - speed;
             if lacks.abs() > 1e-9 * (1.0 + rate(g).abs()) { lacks } else { 0.0 }
@@ -62,8 +62,9 @@ pub(super) fn motor_lacks(rows: &Rows, g: &Group, r: usize, s: &State) -> f64 {
     }
 }
 
-/// The modes at the start of a step. A bound that pushed at the end of the last one goes on doing so until it would pull.
-pub(super) fn choose(rows: &Rows, s: &State, tolerance: f64, modes: &mut Vec<Mode>) {
+/// The modes at the start of a step of length `h`. A bound that pushed at the end of the last one goes on doing so until
+/// it would pull. A motor that would overshoot its position within the step brakes: late braking would feed energy in.
+pub(super) fn choose(rows: &Rows, s: &State, tolerance: f64, h: f64, modes: &mut Vec<Mode>) {
     let forces = &s.memory.forces;
     let known = forces.len() == rows.len() && s.memory.step > 0.0;
     modes.clear();
@@ -72,7 +73,7 @@ pub(super) fn choose(rows: &Rows, s: &State, tolerance: f64, modes: &mut Vec<Mod
         for r in g.range() {
             modes[r] = match g.law {
                 Law::Soft { .. } => Mode::Gives,
-                _ if g.most_force.is_finite() => match motor_lacks(rows, g, r, s) {
+                _ if g.most_force.is_finite() => match motor_lacks(rows, g, r, s, h) {
                     0.0 => Mode::Holds { high: false },
                     lacks => Mode::Pushes(g.most_force.copysign(lacks)),
                 },
@@ -137,26 +138,36 @@ pub(super) fn explicit(rows: &Rows, s: &State, modes: &[Mode], forces: &mut [Six
 }
 
 /// Bounds on the fastest oscillation (rad/s) and the fastest decay (1/s) that springs and dampers can make. Constraints
-/// only make them slower. With `w = j M^-1/2` of a row, `|w x|^2 <= 2 (|w_a x_a|^2 + |w_b x_b|^2)`.
-pub(super) fn stiffness(rows: &Rows, masses: &Masses, sums: &mut Vec<[f64; 2]>) -> (f64, f64) {
+/// only make them slower. With `w = j M^-1/2` of a row, `|w x|^2 <= 2 (|w_a x_a|^2 + |w_b x_b|^2)`, so that the solids may
+/// be looked at one by one; and of each, the root of `tr (M^-1 K)^2` is no less than the largest eigenvalue.
+pub(super) fn stiffness(rows: &Rows, masses: &Masses, sums: &mut Vec<[[Six; 6]; 2]>) -> (f64, f64) {
     if rows.groups.iter().all(|g| !matches!(g.law, Law::Soft { .. })) {
         return (0.0, 0.0);
     }
     sums.clear();
-    sums.resize(masses.len(), [0.0; 2]);
+    sums.resize(masses.len(), [[[0.0; 6]; 6]; 2]);
     for g in &rows.groups {
         let Law::Soft { stiffness, damping } = g.law else { continue };
+        let share = if g.solids.iter().all(|s| masses.moves(*s)) { 2.0 } else { 1.0 };
         for r in g.range() {
             for side in 0..2 {
                 let (i, j) = (g.solids[side], &rows.jacobian[r][side]);
-                if masses.moves(i) {
-                    let give = dot6(j, &masses.accelerate(i, j));
-                    sums[i][0] += 2.0 * stiffness * give;
-                    sums[i][1] += 2.0 * damping * give;
+                if !masses.moves(i) {
+                    continue;
+                }
+                let answer = masses.accelerate(i, j);
+                for (sum, by) in sums[i].iter_mut().zip([share * stiffness, share * damping]) {
+                    for (row, a) in sum.iter_mut().zip(&answer) {
+                        add(row, by * a, j);
+                    }
                 }
             }
         }
     }
-    let most = sums.iter().fold([0.0_f64; 2], |m, s| [m[0].max(s[0]), m[1].max(s[1])]);
+    let size = |b: &[Six; 6]| {
+        let square: f64 = (0..6).map(|x| (0..6).map(|y| b[x][y] * b[y][x]).sum::<f64>()).sum();
+        square.max(0.0).sqrt()
+    };
+    let most = sums.iter().fold([0.0_f64; 2], |m, s| [m[0].max(size(&s[0])), m[1].max(size(&s[1]))]);
     (most[0].sqrt(), most[1])
 }

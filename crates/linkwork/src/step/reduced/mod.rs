@@ -59,7 +59,7 @@ pub(crate) struct Scratch {
     /// Per solid: forces in, motion out.
     f: Vec<Six>,
     x: Vec<Six>,
-    sums: Vec<[f64; 2]>,
+    sums: Vec<[[Six; 6]; 2]>,
     guides: Vec<Guide>,
     /// Sums of the Runge-Kutta stages, per solid: centre, turn, velocity, spin.
     total: Vec<[Vector; 4]>,
@@ -174,7 +174,7 @@ impl Scratch {
             }
         }
         w.relinearise(m, s, c);
-        laws::choose(&w.rows, s, c.tolerance, &mut self.modes);
+        laws::choose(&w.rows, s, c.tolerance, h, &mut self.modes);
         self.remember_motors(s, w);
         self.touched.clear();
         self.touched.resize(w.rows.len(), None);
@@ -294,7 +294,7 @@ impl Scratch {
         self.lacked.resize(w.rows.len(), [0.0; 2]);
         for g in w.rows.groups.iter().filter(|g| g.most_force.is_finite()) {
             for r in g.range() {
-                let lacks = laws::motor_lacks(&w.rows, g, r, s);
+                let lacks = laws::motor_lacks(&w.rows, g, r, s, 0.0);
                 self.lacked[r] = [lacks, along(&w.rows, r, g.solids, s)];
             }
         }
@@ -307,7 +307,7 @@ impl Scratch {
             for r in g.range() {
                 let Mode::Pushes(_) = self.modes[r] else { continue };
                 let [before, speed_before] = self.lacked[r];
-                let after = laws::motor_lacks(&w.rows, g, r, s);
+                let after = laws::motor_lacks(&w.rows, g, r, s, 0.0);
                 let speed = along(&w.rows, r, g.solids, s);
                 let slow = g.law != Law::Hold || speed.abs() <= (speed - speed_before).abs();
                 if before * after < 0.0 && slow {
