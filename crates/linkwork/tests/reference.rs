@@ -1,5 +1,4 @@
-//! The reference method on every scene there is: closed to rounding, and where no bound stops anything it agrees with
-//! the default method.
+//! The reference method on every scene there is: closed to rounding, and in agreement with the default one.
 
 use linkwork::{AssembleConfig, Mechanism, Method, Outcome, State, StepConfig, Workspace, assemble, step};
 use std::fs;
@@ -51,7 +50,9 @@ fn every_scene_runs_closed_to_rounding() {
         let apart = end.centers.iter().zip(&other.centers).map(|(a, b)| (*a - *b).length());
         let apart = apart.fold(0.0, f64::max);
         println!("{name}: gap {gap:.1e}, {apart:.1e} from variational");
-        agreed += usize::from(apart < 1e-4);
+        // Second order at 1 ms; a motor that turned too fast once passed for a pose of its own.
+        assert!(apart < 1e-4, "{name}: {apart:e}");
+        agreed += 1;
     }
-    assert!(agreed >= 10, "{agreed}");
+    assert!(agreed >= 15, "{agreed}");
 }

@@ -59,7 +59,7 @@ impl Rows {
                 self.angles.push(CountedAngle { slot, value, winds: true });
                 slot += 1;
             }
-            let (target, law) = law_of(drive, value);
+            let (target, law) = law_of(drive);
             self.push(unit, row, target - value, target - value);
             self.push_single(id, j.frames.map(|f| f.solid.index()), Source::Drive(k as u32), law, e.p);
             if let Some(g) = self.groups.last_mut() {
@@ -105,9 +105,10 @@ impl Rows {
 }
 
 /// Where a motor wants its value to be, and by what law it gets there.
-fn law_of(drive: &Drive, value: f64) -> (f64, Law) {
+fn law_of(drive: &Drive) -> (f64, Law) {
     match drive.aim {
-        DriveAim::Speed(rate) => (value, Law::Rate(rate)),
+        // No place to be: the rows tell the value itself, so that methods see how it changes.
+        DriveAim::Speed(rate) => (0.0, Law::Rate(rate)),
         DriveAim::To { target, stiffness: 0.0, damping: 0.0 } => (target, Law::Hold),
         DriveAim::To { target, stiffness, damping } => (target, Law::Soft { stiffness, damping }),
     }

@@ -16,9 +16,9 @@
 use super::free::{applied, move_scripted};
 use super::workspace::rigid_gaps;
 use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::math::{Vector, exp, log};
+use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, Rows};
+use crate::rows::{Law, Rows, Unit};
 use crate::state::State;
 
 pub(super) fn advance(
@@ -138,15 +138,15 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
     for k in 0..w.rows.groups.len() {
         let g = w.rows.groups[k];
         for r in g.range() {
-            let (free, now) = ((f64::NEG_INFINITY, f64::INFINITY), value(&w.rows, r));
-            let start = if before.len() == w.rows.len() { value(before, r) } else { now };
+            let free = (f64::NEG_INFINITY, f64::INFINITY);
+            let change = if before.len() == w.rows.len() { change(before, &w.rows, r) } else { 0.0 };
             let one_sided = !w.rows.is_equality(r);
             let (low, high) = match (g.law, h) {
                 _ if w.saturated[r] => free,
                 (Law::Hold, _) => continue,
                 (_, None) => free,
                 (Law::Rate(rate), Some(h)) => {
-                    let b = h * rate - (now - start);
+                    let b = h * rate - change;
                     (b, b)
                 }
                 // A soft bound only pushes once it is crossed.
@@ -156,7 +156,7 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
                     if hold > 0.0 {
                         let gap = -w.rows.wanted(r);
                         w.rows.softness[r] = 1.0 / hold;
-                        let b = (damping * h * (gap + start - now) - w.lambda[r]) / hold - gap;
+                        let b = (damping * h * (gap - change) - w.lambda[r]) / hold - gap;
                         (b, b)
                     } else {
                         free
@@ -189,7 +189,13 @@ fn saturate(w: &mut Workspace, h: f64) -> bool {
     any
 }
 
+/// By how much a row's value changed, angles the shorter way round.
+pub(super) fn change(before: &Rows, after: &Rows, r: usize) -> f64 {
+    let change = value(after, r) - value(before, r);
+    if before.unit[r] == Unit::Angle { unwrap_angle(change, 0.0) } else { change }
+}
+
 /// A number that changes as the row's value does.
-pub(super) fn value(rows: &Rows, r: usize) -> f64 {
+fn value(rows: &Rows, r: usize) -> f64 {
     if rows.low[r].is_finite() { -rows.low[r] } else { -rows.high[r] }
 }

@@ -211,12 +211,8 @@ impl Scratch {
                 } else {
                     Vector::ZERO
                 };
-                let slope = [
-                    s.velocities[i],
-                    turn,
-                    Vector::new(a[0], a[1], a[2]),
-                    Vector::new(a[3], a[4], a[5]),
-                ];
+                let slope =
+                    [s.velocities[i], turn, Vector::new(a[0], a[1], a[2]), Vector::new(a[3], a[4], a[5])];
                 for (sum, k) in self.total[i].iter_mut().zip(slope) {
                     *sum += k * (weight * h / 6.0);
                 }

@@ -7,7 +7,9 @@ use crate::mechanism::TrajectoryId;
 use crate::rows::tests::{every_joint, two_solids};
 use crate::solid::Kernel;
 use crate::step::{Method, Rejected, StepConfig, StepReport, Workspace, step};
-use crate::{AssembleConfig, Force, Interval, Key, Mechanism, Mobility, Outcome, PlacedShape, Solid, SolidId};
+use crate::{
+    AssembleConfig, Force, Interval, Key, Mechanism, Mobility, Outcome, PlacedShape, Solid, SolidId,
+};
 use crate::{Spring, State, Trajectory, assemble};
 
 const WORLD: SolidId = SolidId::WORLD;
@@ -39,9 +41,7 @@ fn chain(n: usize, hangs: bool, make: fn(Frame, Frame) -> Joint) -> Mechanism {
     for i in 0..n {
         let q = exp(Vector::new(0.0, 0.1 * (i as f64).sin(), 0.5 * (1.7 * i as f64).sin()));
         let id = m
-            .add_solid(
-                Solid::new(format!("b{i}")).with_shape(bar(), 1.0).at(at.x, at.y, at.z).turned(q),
-            )
+            .add_solid(Solid::new(format!("b{i}")).with_shape(bar(), 1.0).at(at.x, at.y, at.z).turned(q))
             .unwrap();
         if hangs || i > 0 {
             let here = m.solids()[last.index()].pose.inverse_transform_point(at);
@@ -154,9 +154,7 @@ fn double_pendulum(y: &[f64; 4]) -> [f64; 4] {
         - m2 * l2 * v * v * sin
         - (m1 + m2) * g * a.sin())
         / (l1 * den);
-    let vp = (m2 * l2 * v * v * sin * cos
-        + (m1 + m2) * g * a.sin() * cos
-        + (m1 + m2) * l1 * u * u * sin
+    let vp = (m2 * l2 * v * v * sin * cos + (m1 + m2) * g * a.sin() * cos + (m1 + m2) * l1 * u * u * sin
         - (m1 + m2) * g * b.sin())
         / (l2 * den);
     [u, v, up, vp]
@@ -273,7 +271,7 @@ fn every_joint_moves_as_the_variational_method_moves_it() {
         consistent(&m, &mut s);
         let mut end = s.clone();
         let gap = run(&m, &mut end, 2e-3, 50);
-        let mut by_other = |dt: f64, count| {
+        let by_other = |dt: f64, count| {
             let (mut t, mut w) = (s.clone(), Workspace::new());
             let c = StepConfig { dt, tolerance: 1e-10, ..Default::default() };
             for _ in 0..count {
@@ -284,7 +282,10 @@ fn every_joint_moves_as_the_variational_method_moves_it() {
         let (coarse, fine) = (by_other(1e-3, 100), by_other(5e-4, 200));
         // The other method is of second order: its own error is about a third of the difference.
         let (error, own) = (apart(&end, &fine), apart(&coarse, &fine));
-        assert!(error < 0.5 * own + 1e-8 && own < 1e-3 && gap < 1e-12, "{name}: {error:e} {own:e} {gap:e} {joint:?}");
+        assert!(
+            error < 0.5 * own + 1e-8 && own < 1e-3 && gap < 1e-12,
+            "{name}: {error:e} {own:e} {gap:e} {joint:?}"
+        );
         checked += 1;
     }
     assert!(checked > 80, "{checked}");
@@ -314,12 +315,8 @@ fn a_bead_on_a_curve_keeps_its_energy_where_the_normals_are_chosen_anew() {
 /// Crank and rocker with a coupler, all bars.
 fn four_bar() -> Mechanism {
     let mut m = Mechanism::new();
-    let corners = [
-        Vector::ZERO,
-        Vector::new(0.3, 0.4, 0.0),
-        Vector::new(1.3, 0.9, 0.0),
-        Vector::new(1.2, 0.0, 0.0),
-    ];
+    let corners =
+        [Vector::ZERO, Vector::new(0.3, 0.4, 0.0), Vector::new(1.3, 0.9, 0.0), Vector::new(1.2, 0.0, 0.0)];
     let mut ids = vec![WORLD];
     for k in 0..3 {
         let d = corners[k + 1] - corners[k];
@@ -442,10 +439,8 @@ fn spinner(aim: DriveAim, max_force: f64) -> (Mechanism, f64) {
     m.gravity = Vector::ZERO;
     let rotor = m.add_solid(Solid::new("rotor").with_shape(bar(), 1.0)).unwrap();
     let mass = m.solid(rotor).mass;
-    let mut joint = Joint::pin(
-        Frame::axis(WORLD, Vector::ZERO, Vector::Z),
-        Frame::axis(rotor, mass.center, Vector::Z),
-    );
+    let mut joint =
+        Joint::pin(Frame::axis(WORLD, Vector::ZERO, Vector::Z), Frame::axis(rotor, mass.center, Vector::Z));
     joint.drives.push(Drive { direction: Direction::R1, aim, max_force });
     m.add_joint(joint).unwrap();
     (m, mass.inertia.z_axis.z)
@@ -499,7 +494,11 @@ fn motors_turn_to_a_position() {
 }
 
 fn scripted(m: &mut Mechanism, keys: &[(f64, Vector, f64)]) -> SolidId {
-    let key = |&(time, position, angle): &(f64, Vector, f64)| Key { time, position, rotation: exp(Vector::Z * angle) };
+    let key = |&(time, position, angle): &(f64, Vector, f64)| Key {
+        time,
+        position,
+        rotation: exp(Vector::Z * angle),
+    };
     m.trajectories.push(Trajectory { name: "t".into(), keys: keys.iter().map(key).collect(), looped: false });
     let kernel = Kernel::Scripted(TrajectoryId(0));
     // Its centre of mass is not where its origin is, and that must not matter.
@@ -546,11 +545,9 @@ fn a_pendulum_on_an_even_cart_does_not_notice_it() {
 fn a_pendulum_stops_at_its_limit_and_rests_there() {
     let mut m = Mechanism::new();
     let arm = m.add_solid(Solid::new("arm").with_shape(bar(), 1.0)).unwrap();
-    let joint = Joint::pin(
-        Frame::axis(WORLD, Vector::ZERO, Vector::Z),
-        Frame::axis(arm, Vector::ZERO, Vector::Z),
-    )
-    .with_limit(Direction::R1, -0.5, 3.0);
+    let joint =
+        Joint::pin(Frame::axis(WORLD, Vector::ZERO, Vector::Z), Frame::axis(arm, Vector::ZERO, Vector::Z))
+            .with_limit(Direction::R1, -0.5, 3.0);
     let id = m.add_joint(joint).unwrap();
     let (mut s, mut w) = (State::new(&m), Workspace::new());
     for _ in 0..200 {
