@@ -21,8 +21,8 @@ mod free;
 mod lanes;
 pub mod method;
 mod pace;
-#[cfg(test)]
 mod reduced;
+#[cfg(test)]
 mod rotation;
 #[cfg(test)]
 mod tests;
