@@ -262,7 +262,8 @@ impl Scratch {
         }
         s.memory.step = h;
         s.memory.forces.clone_from(&self.forces);
-        s.memory.trend.clear();
+        s.memory.before.clear();
+        s.memory.pull.clear();
         Ok(())
     }
 
