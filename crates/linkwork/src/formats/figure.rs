@@ -25,6 +25,8 @@ pub(crate) struct Figure {
 /// One solid, or a wire that it carries.
 pub(crate) struct Part {
     pub name: String,
+    /// The solid that carries it.
+    pub solid: SolidId,
     /// Its shapes, or a stick figure.
     pub shapes: Vec<PlacedShape>,
     /// Red, green, blue in 0..1, as on a screen (sRGB).
@@ -87,7 +89,8 @@ impl Figure {
             };
             if !shapes.is_empty() {
                 let (name, color) = (solid.name.clone(), color(m, SolidId(i as u32)));
-                parts.push(Part { name, shapes, color, pose: poses[i], wire: false });
+                let solid = SolidId(i as u32);
+                parts.push(Part { name, solid, shapes, color, pose: poses[i], wire: false });
             }
         }
         for joint in m.joints() {
@@ -96,7 +99,7 @@ impl Figure {
                 if let Region::Curve(curve) = region {
                     let name = format!("{} wire", m.solid(solid).name);
                     let (shapes, pose) = (wire(curve, radius * 0.006), poses[solid.index()]);
-                    parts.push(Part { name, shapes, color: GREY, pose, wire: true });
+                    parts.push(Part { name, solid, shapes, color: GREY, pose, wire: true });
                 }
             }
         }
@@ -146,7 +149,7 @@ fn wire(curve: &Curve, radius: f64) -> Vec<PlacedShape> {
 }
 
 /// A pose that can be written down: what is not finite becomes zero or the identity.
-fn drawable(p: Pose) -> Pose {
+pub(crate) fn drawable(p: Pose) -> Pose {
     let t = p.translation;
     let ok = t.is_finite() && t.abs().max_element() < FARTHEST;
     let q = p.rotation;

@@ -41,6 +41,26 @@ impl Rows {
         }
     }
 
+    /// Refills with what one group of a former fill makes at another pose; tells which group that is.
+    pub(crate) fn refill(&mut self, m: &Mechanism, s: &State, g: &Group) -> usize {
+        match g.source {
+            Source::Joint => {
+                self.fill(m, s, [g.joint], |_| g.rank);
+                0
+            }
+            Source::Drive(k) => {
+                self.clear();
+                self.fill_drives(m, s, g.joint, m.joint(g.joint));
+                k as usize
+            }
+            Source::Spring(k) => {
+                self.clear();
+                self.fill_spring(m, s, k, &m.springs[k as usize]);
+                0
+            }
+        }
+    }
+
     fn fill_drives(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) {
         let e = Ends::new(m, s, j);
         let counted = j.drives.iter().filter(|d| d.counts_turns()).count();
@@ -107,7 +127,7 @@ impl Rows {
 /// Where a motor wants its value to be, and by what law it gets there.
 fn law_of(drive: &Drive) -> (f64, Law) {
     match drive.aim {
-        // No place to be: the rows tell the value itself, so that methods see how it changes.
+        // From zero, so that the row tells its value: methods compare it with the one at the start of the step.
         DriveAim::Speed(rate) => (0.0, Law::Rate(rate)),
         DriveAim::To { target, stiffness: 0.0, damping: 0.0 } => (target, Law::Hold),
         DriveAim::To { target, stiffness, damping } => (target, Law::Soft { stiffness, damping }),

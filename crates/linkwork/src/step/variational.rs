@@ -28,7 +28,7 @@
 //! When a step is too long for Newton it is cut into pieces, and if that does not help the piece is taken by the 1998
 //! projection (`displacement.rs`), and the report says so.
 
-use super::displacement::change;
+use super::displacement::value;
 use super::free::{Wrench, applied, move_scripted};
 use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
@@ -173,7 +173,7 @@ fn guess(s: &State, w: &mut Workspace, h: f64) {
 }
 
 /// `J v` of one row.
-fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
+pub(super) fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
     let of = |i: usize| {
         let (v, o) = (s.velocities[i], s.spins[i]);
         [v.x, v.y, v.z, o.x, o.y, o.z]
@@ -349,9 +349,9 @@ fn residual(w: &mut Workspace, h: f64) {
             let left = if w.bounded && w.at_high[r] { w.next.high[r] } else { w.next.low[r] };
             w.b.push(match g.law {
                 Law::Hold => left,
-                Law::Rate(_) => w.target[r] - change(&w.rows, &w.next, r),
+                Law::Rate(_) => w.target[r] - (value(&w.next, r) - value(&w.rows, r)),
                 Law::Soft { .. } => {
-                    let change = change(&w.rows, &w.next, r);
+                    let change = value(&w.next, r) - value(&w.rows, r);
                     w.target[r] - change - w.rows.softness[r] * h * w.lambda[r]
                 }
             });
@@ -390,7 +390,7 @@ fn update_bounds(w: &mut Workspace, h: f64, changes: &mut usize) -> bool {
                     changed = true;
                 } else if !w.active[r] {
                     // Cut: it comes back when it would pull the other way.
-                    let change = change(&w.rows, &w.next, r);
+                    let change = value(&w.next, r) - value(&w.rows, r);
                     let lacks = if g.law == Law::Hold { w.next.low[r] } else { w.target[r] - change };
                     if lacks * w.lambda[r] < 0.0 && *changes < MOST {
                         w.active[r] = true;

@@ -51,6 +51,10 @@ pub struct Workspace {
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
     pub(super) reduced: super::reduced::Scratch,
+    pub(super) fixed: Vec<f64>,
+    pub(super) push: Vec<[f64; 6]>,
+    pub(super) explicit: super::accelerate::Scratch,
+    pub(super) relaxed: super::relaxation::Scratch,
 }
 
 /// A pose of everything, to recognise it.
@@ -79,6 +83,10 @@ impl Workspace {
     /// Gets ready for a step: graph and solver of this mechanism.
     pub(super) fn begin(&mut self, m: &Mechanism, c: &StepConfig) {
         self.stages = Stages::default();
+        if self.rows.squared != c.squared_distances {
+            (self.rows.squared, self.next.squared) = (c.squared_distances, c.squared_distances);
+            self.forget();
+        }
         if self.epoch != Some(m.epoch()) {
             self.epoch = Some(m.epoch());
             self.graph.update(m);
@@ -258,12 +266,35 @@ impl Workspace {
                 sum.angular += Vector::new(j[3], j[4], j[5]) * forces[r];
             }
         }
-        // Rows act about the centre of mass.
-        let frame = m.joint(joint).frames[1];
-        let anchor = s.pose(m, frame.solid).transform_point(frame.pose.translation);
-        let arm = anchor - s.centers[frame.solid.index()];
-        Reaction { force: sum.linear, torque: sum.angular - arm.cross(sum.linear) }
+        at_anchor(m, s, joint, sum)
     }
+
+    /// [`reaction`](Self::reaction) of every joint that acted, in joint order; `None` when the method leaves no forces.
+    pub fn reactions(&self, m: &Mechanism, s: &State) -> Option<Vec<(JointId, Reaction)>> {
+        let forces = &s.memory.forces;
+        if forces.len() != self.rows.len() || forces.is_empty() {
+            return None;
+        }
+        let mut all = Vec::new();
+        for g in self.rows.groups.iter().filter(|g| g.source == Source::Joint) {
+            let mut sum = Wrench::default();
+            for r in g.range() {
+                let j = &self.rows.jacobian[r][1];
+                sum.linear += Vector::new(j[0], j[1], j[2]) * forces[r];
+                sum.angular += Vector::new(j[3], j[4], j[5]) * forces[r];
+            }
+            all.push((g.joint, at_anchor(m, s, g.joint, sum)));
+        }
+        Some(all)
+    }
+}
+
+/// Rows act about the centre of mass of the second solid; a reaction is told at its anchor.
+fn at_anchor(m: &Mechanism, s: &State, joint: JointId, sum: Wrench) -> Reaction {
+    let frame = m.joint(joint).frames[1];
+    let anchor = s.pose(m, frame.solid).transform_point(frame.pose.translation);
+    let arm = anchor - s.centers[frame.solid.index()];
+    Reaction { force: sum.linear, torque: sum.angular - arm.cross(sum.linear) }
 }
 
 /// The largest gaps over what is rigid: soft constraints and motors with a rate are not errors.
