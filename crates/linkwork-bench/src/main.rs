@@ -15,8 +15,13 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 5] =
-    [("assembly", assembly::run), ("solvers", solvers::run), ("growth", growth::run), ("steps", steps::run), ("peers", peers::run)];
+const ALL: [Benchmark; 5] = [
+    ("assembly", assembly::run),
+    ("solvers", solvers::run),
+    ("growth", growth::run),
+    ("steps", steps::run),
+    ("peers", peers::run),
+];
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();

@@ -119,8 +119,18 @@ pub fn run() -> Vec<Table> {
         "Whole steps of `variational`: ladders swinging for two seconds, 120 steps of 1/60 s from a straight start, one \
          thread. Stages are means of a second, timed run.",
         &[
-            "ladder", "heavy", "ms median", "ms least", "largest gap", "energy error", "iterations", "odd steps",
-            "motion ms", "rows ms", "factor ms", "solve ms",
+            "ladder",
+            "heavy",
+            "ms median",
+            "ms least",
+            "largest gap",
+            "energy error",
+            "iterations",
+            "odd steps",
+            "motion ms",
+            "rows ms",
+            "factor ms",
+            "solve ms",
         ],
     );
     for (bars, patterns) in LADDERS.into_iter().chain([(6, 1536)]) {

@@ -128,7 +128,13 @@ impl State {
         self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
         eat(self.memory.step);
-        self.memory.forces.iter().chain(&self.memory.before).chain(&self.memory.pull).copied().for_each(&mut eat);
+        self.memory
+            .forces
+            .iter()
+            .chain(&self.memory.before)
+            .chain(&self.memory.pull)
+            .copied()
+            .for_each(&mut eat);
         h
     }
 }

@@ -217,7 +217,8 @@ impl Lanes {
         for p in &mut self.packs {
             p.center = load(&p.solids, &s.centers);
             let q = p.solids.map(|i| s.rotations[i as usize]);
-            p.rotation = [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
+            p.rotation =
+                [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
             p.axes = axes(&p.rotation);
             let f = p.solids.map(|i| forces[i as usize]);
             let three = |v: [Vector; 4]| [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))];
@@ -285,11 +286,8 @@ impl Lanes {
         let step = Four::all(h);
         for p in &mut self.packs {
             let add = p.solids.map(|i| impulses[i as usize]);
-            let push = [
-                Four(add.map(|w| w.linear.x)),
-                Four(add.map(|w| w.linear.y)),
-                Four(add.map(|w| w.linear.z)),
-            ];
+            let push =
+                [Four(add.map(|w| w.linear.x)), Four(add.map(|w| w.linear.y)), Four(add.map(|w| w.linear.z))];
             let twist = [
                 Four(add.map(|w| w.angular.x)),
                 Four(add.map(|w| w.angular.y)),
