@@ -67,7 +67,8 @@ pub(super) fn advance(
         w.masses.update(m, s);
         stiffen(s, w, h);
     }
-    w.start.clone_from(s);
+    w.start.centers.clone_from(&s.centers);
+    w.start.rotations.clone_from(&s.rotations);
     let clock = w.start(c);
     s.time = begin;
     applied(m, s, &w.masses, &mut w.wrenches);
@@ -82,10 +83,9 @@ pub(super) fn advance(
     let found = positions(m, s, w, c, h, &mut done);
     if let Found::No = found {
         // Too long a step for this method: the projection of 1998 always has an answer.
-        let before = std::mem::take(&mut w.start);
-        s.clone_from(&before);
+        s.centers.clone_from(&w.start.centers);
+        s.rotations.clone_from(&w.start.rotations);
         s.time = begin;
-        w.start = before;
         w.forget();
         super::displacement::advance(m, s, w, c, h, end)?;
         s.memory = Default::default();
@@ -175,7 +175,7 @@ fn guess(s: &State, w: &mut Workspace, h: f64) {
 }
 
 /// `J v` of one row.
-fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
+pub(super) fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
     let of = |i: usize| {
         let (v, o) = (s.velocities[i], s.spins[i]);
         [v.x, v.y, v.z, o.x, o.y, o.z]

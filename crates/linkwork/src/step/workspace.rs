@@ -50,6 +50,10 @@ pub struct Workspace {
     pub(super) start: State,
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
+    pub(super) fixed: Vec<f64>,
+    pub(super) push: Vec<[f64; 6]>,
+    pub(super) explicit: super::accelerate::Scratch,
+    pub(super) relaxed: super::relaxation::Scratch,
 }
 
 /// A pose of everything, to recognise it.
@@ -78,6 +82,10 @@ impl Workspace {
     /// Gets ready for a step: graph and solver of this mechanism.
     pub(super) fn begin(&mut self, m: &Mechanism, c: &StepConfig) {
         self.stages = Stages::default();
+        if self.rows.squared != c.squared_distances {
+            (self.rows.squared, self.next.squared) = (c.squared_distances, c.squared_distances);
+            self.forget();
+        }
         if self.epoch != Some(m.epoch()) {
             self.epoch = Some(m.epoch());
             self.graph.update(m);
