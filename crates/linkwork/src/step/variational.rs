@@ -60,7 +60,9 @@ pub(super) fn advance(
         factored = false;
     }
     if !factored {
-        // As at the end of the last step: the same numbers, so that a restored state has the same future.
+        // As at the end of the last step: the same numbers, so that a restored state has the same future. From the
+        // plain masses: where bounds came and went there is no factor to keep, but the masses were raised already.
+        w.masses.update(m, s);
         stiffen(s, w, h);
     }
     w.start.centers.clone_from(&s.centers);
