@@ -19,6 +19,7 @@ mod accelerate;
 pub mod assemble;
 mod baumgarte;
 mod displacement;
+mod follow;
 mod free;
 mod implicit;
 mod lanes;
@@ -35,6 +36,8 @@ mod tests;
 mod variational;
 mod workspace;
 
+pub(crate) use follow::grip_force;
+pub use follow::{Follow, FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
 pub(crate) use workspace::rigid_gaps;
