@@ -12,6 +12,7 @@ mod files;
 mod fmt;
 mod generate;
 mod plot;
+mod replay;
 mod report;
 mod run;
 mod scene;
@@ -55,6 +56,7 @@ enum Command {
     Compare(compare::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
+    Replay(replay::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => (args.json, compare::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
+        Command::Replay(args) => (args.json, replay::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),
         Command::Man(args) => (false, shell::man(&args)),
     };

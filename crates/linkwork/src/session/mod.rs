@@ -57,6 +57,8 @@ use std::sync::Arc;
 
 /// Steps that one tick may catch up.
 const CATCH_UP: usize = 8;
+/// Iterations that an edit may take to close what it opened.
+const EDIT_ITERATIONS: usize = 60;
 /// Steps that one command may ask for.
 const MOST_STEPS: i32 = 100_000;
 
@@ -145,7 +147,7 @@ impl Session {
             warnings,
         };
         session.size_up();
-        let open = session.assemble_if_open();
+        let open = session.assemble_if_open(None);
         session.warnings.extend(open);
         let start = session.scene_state();
         session.history.restart(start);
@@ -284,7 +286,7 @@ impl Session {
                 self.base.gravity = Vector::from_array(self.settings.gravity);
                 self.state = State::new(&self.base);
                 self.rebuild();
-                out.warnings.extend(self.assemble_if_open());
+                out.warnings.extend(self.assemble_if_open(None));
                 let start = self.scene_state();
                 self.history.restart(start);
             }
@@ -365,7 +367,7 @@ impl Session {
                     self.edits.push(moment);
                     self.base.edit_joint(id, |j| j.enabled = *on);
                     self.rebuild();
-                    out.warnings.extend(self.assemble_if_open());
+                    out.warnings.extend(self.assemble_if_open(Some(EDIT_ITERATIONS)));
                     self.snapshot();
                 }
             }
@@ -625,8 +627,9 @@ impl Session {
         self.torn = if count > 0 { 0.5 * sum / f64::from(count) } else { 1.0 };
     }
 
-    /// Closes what stands open beyond the tolerance; complains when it cannot.
-    fn assemble_if_open(&mut self) -> Option<Complaint> {
+    /// Closes what stands open beyond the tolerance; complains when it cannot. A number of iterations rules out restarts:
+    /// nobody waits for those in the middle of an edit.
+    fn assemble_if_open(&mut self, iterations: Option<usize>) -> Option<Complaint> {
         if self.measure() <= self.settings.tolerance {
             return None;
         }
@@ -634,6 +637,7 @@ impl Session {
             tolerance: self.settings.tolerance,
             solver: self.solver(),
             max_rotation: self.settings.max_rotation,
+            iterations,
             restarts: 3,
             ..Default::default()
         };
@@ -703,7 +707,7 @@ impl Session {
         self.size_up();
         self.rebuild();
         self.warnings = Complaint::list(&report, text);
-        let open = self.assemble_if_open();
+        let open = self.assemble_if_open(Some(EDIT_ITERATIONS));
         self.warnings.extend(open);
         let start = self.scene_state();
         self.history.restart(start);
