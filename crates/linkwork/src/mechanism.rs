@@ -151,6 +151,9 @@ impl Mechanism {
         if !(ok(joint.weight) && ok(joint.compliance) && ok(joint.damping)) {
             return fail("weight, compliance and damping must be finite and >= 0".into());
         }
+        if !(joint.most_force > 0.0) {
+            return fail("the largest force must be positive".into());
+        }
         if joint.screw.is_some_and(|p| !p.is_finite() || p == 0.0) || joint.distance.is_some_and(|d| !ok(d)) {
             return fail("pitch or length is not usable".into());
         }

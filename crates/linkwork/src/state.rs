@@ -81,6 +81,42 @@ impl State {
         }
     }
 
+    /// This state of `old` as one of `new`, a mechanism that was made from it: time goes on, solids that survive stay
+    /// where they are with the motion they have, joints that survive keep their counted turns. Everything else starts
+    /// as `new` says.
+    pub fn carried_over(
+        &self,
+        old: &Mechanism,
+        new: &Mechanism,
+        solids: &[Option<SolidId>],
+        joints: &[Option<JointId>],
+    ) -> State {
+        let mut state = State::new(new);
+        state.time = self.time;
+        for (i, solid) in new.solids().iter().enumerate() {
+            let id = SolidId(i as u32);
+            match (solid.kernel, solids.get(i).copied().flatten()) {
+                (Kernel::Scripted(t), _) => {
+                    state.set_pose(new, id, new.trajectories[t.0 as usize].pose(self.time));
+                }
+                (Kernel::Dynamic, Some(from)) => {
+                    state.set_pose(new, id, self.pose(old, from));
+                    state.velocities[i] = self.velocities[from.index()];
+                    state.spins[i] = self.spins[from.index()];
+                }
+                _ => {}
+            }
+        }
+        state.count_screws(new);
+        for (k, from) in joints.iter().enumerate().take(new.joints().len()) {
+            let Some(from) = from else { continue };
+            let (to, at) = (new.counter(JointId(k as u32)), old.counter(*from));
+            let count = new.joints()[k].counted_ranges().count();
+            state.angles[to..to + count].copy_from_slice(&self.angles[at..at + count]);
+        }
+        state
+    }
+
     /// The pose of a solid's origin.
     pub fn pose(&self, m: &Mechanism, id: SolidId) -> Pose {
         let (c, q) = (self.centers[id.index()], self.rotations[id.index()]);

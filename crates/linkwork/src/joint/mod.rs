@@ -312,6 +312,8 @@ pub struct Joint {
     pub compliance: f64,
     /// Damping of a soft constraint.
     pub damping: f64,
+    /// It gives way beyond this force (or torque) along each of its directions; infinite unless it is a grip.
+    pub most_force: f64,
     /// 1994 relaxation parameter (Eq. 14), if given.
     pub alpha: Option<f64>,
     /// 1994 ability to move of solid 1 relative to solid 2 (section 3.1.4), if given.
@@ -340,6 +342,7 @@ impl Joint {
             weight: 1.0,
             compliance: 0.0,
             damping: 0.0,
+            most_force: f64::INFINITY,
             alpha: None,
             mu: None,
             enabled: true,

@@ -114,7 +114,7 @@ impl Rows {
                 } else {
                     Law::Hold
                 },
-                most_force: f64::INFINITY,
+                most_force: j.most_force,
             });
         }
     }

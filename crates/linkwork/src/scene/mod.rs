@@ -8,7 +8,8 @@
 //! 3. [`load`] (`lower/`): the tree to a checked [`Scene`]: names, kinds and counts of arguments, units, values,
 //!    files, and lints about what is legal but surely not meant.
 //!
-//! [`fmt`] goes from tokens to canonical layout, and [`write_poses`] puts new initial poses into a text.
+//! [`fmt`] goes from tokens to canonical layout, and [`write_poses`] puts new initial poses into a text; [`append_joint`] and
+//! [`remove_joint`] edit one.
 //!
 //! Nothing here opens a file or prints; every complaint is a [`Diagnostic`] with a code from [`codes`].
 //! No input makes these passes panic, recurse or take more than (almost) linear time: there is no nesting
@@ -16,6 +17,7 @@
 
 pub mod codes;
 mod diagnostic;
+mod edit;
 mod format;
 pub mod generate;
 pub mod lex;
@@ -30,6 +32,7 @@ pub mod vocabulary;
 mod write;
 
 pub use diagnostic::{Diagnostic, Record, RelatedRecord, Report, Severity, Sink};
+pub use edit::{NewJoint, append_joint, remove_joint};
 pub use format::fmt;
 pub use lower::{Files, load, load_bytes, lower};
 pub use model::*;

@@ -208,11 +208,11 @@ impl<'f, 't> Writer<'f, 't> {
 }
 
 /// The shortest spelling that reads back as the same number; powers of ten where zeros would hide the digits.
-fn spell(x: f64) -> String {
+pub(super) fn spell(x: f64) -> String {
     if x != 0.0 && x.abs() < 1e-4 { format!("{x:e}") } else { format!("{x}") }
 }
 
-fn numbers(v: Vector) -> String {
+pub(super) fn numbers(v: Vector) -> String {
     format!("{} {} {}", spell(v.x), spell(v.y), spell(v.z))
 }
 
@@ -220,7 +220,7 @@ fn quaternion(q: Rotation) -> String {
     format!("{} {} {} {}", spell(q.w), spell(q.x), spell(q.y), spell(q.z))
 }
 
-fn frame_text(pose: Pose) -> String {
+pub(super) fn frame_text(pose: Pose) -> String {
     if pose.rotation == Rotation::IDENTITY {
         return numbers(pose.translation);
     }

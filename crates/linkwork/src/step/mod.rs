@@ -17,6 +17,7 @@
 
 pub mod assemble;
 mod displacement;
+mod follow;
 mod free;
 pub mod method;
 mod pace;
@@ -26,8 +27,10 @@ mod tests;
 mod variational;
 mod workspace;
 
+pub use follow::{FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
+pub(crate) use workspace::rigid_gaps;
 pub use workspace::{Reaction, Workspace};
 
 use crate::mechanism::Mechanism;

@@ -7,7 +7,7 @@ use crate::joint::JointId;
 use crate::math::{Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::rows::{Gaps, Law, Masses, Rows, Source};
-use crate::solve::{Bounded, LinearSolver, Problem, SolveReport, SolverKind, Work};
+use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
 
 /// Rows, masses, solver and vectors of a step.
@@ -46,6 +46,7 @@ pub struct Workspace {
     pub(super) start: State,
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
+    pub(super) ranked: Ranked,
 }
 
 /// A pose of everything, to recognise it.
@@ -204,6 +205,25 @@ impl Workspace {
         let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
         self.factored = false;
         self.stop(c, clock, |s| &mut s.solve);
+        report.solve.iterations
+    }
+
+    /// One correction by rank: primary rows exactly, secondary ones as well as those leave free; the answer is in
+    /// `ranked`. What `b` and `active` hold is what is solved for.
+    pub(super) fn solve_ranked(&mut self, c: &StepConfig, solids: usize, damping: f64) -> usize {
+        let Some((_, solver)) = &mut self.solver else { return 0 };
+        let work = Work { iterations: 60, tolerance: 1e-3 * c.tolerance, out_of_time: c.out_of_time };
+        let report = self.ranked.solve(
+            solver.as_mut(),
+            &self.rows,
+            &self.masses,
+            solids,
+            &self.active,
+            &self.b,
+            Some(damping),
+            &work,
+        );
+        self.factored = false;
         report.solve.iterations
     }
 

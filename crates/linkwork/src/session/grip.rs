@@ -1,0 +1,263 @@
+//! Hands: each holds a solid through a joint to a hidden tracker of infinite mass (Faure 1998, section 4.1).
+//!
+//! The tracker is a scripted solid behind the last one of the scene, its joints stand behind the scene's, so ids of the
+//! scene never change. The mechanism is edited when a hand takes hold or lets go, not when it moves. Where a hand goes is
+//! never differentiated: before each step the tracker's script is a straight line from where it is to where it should be,
+//! and its velocity is the displacement of that step, as for every scripted solid.
+//!
+//! Three things keep a hand that pulls at the impossible from tearing anything: the grip's force is limited, so that it
+//! gives way before a loop does; the tracker stays on a short leash from the grabbed point; and a damper that counts only
+//! where the pin is not met takes the swinging out.
+
+use super::command::GripMode;
+use super::history::Moment;
+use super::report::{Gap, GrabReport};
+use crate::graph::Graph;
+use crate::joint::{Frame, Joint, JointId, Rank};
+use crate::math::{Matrix, Pose, Rotation, Vector, exp, log, skew};
+use crate::mechanism::{Mechanism, ModelError, TrajectoryId};
+use crate::solid::{Kernel, Solid, SolidId};
+use crate::state::State;
+use crate::step::Workspace;
+use crate::trajectory::{Key, Trajectory};
+
+/// Most hands at once.
+pub const MOST_HANDS: usize = 16;
+/// The tracker covers the way to the hand with this time constant, seconds: hand tremor and late events do not become
+/// jolts, and the last step before a release tells the speed of the throw.
+const LAG: f64 = 0.012;
+/// Of its solid's size, how far ahead of the grabbed point a tracker may be.
+const LEASH: f64 = 0.25;
+/// Radians, likewise.
+const TURN_LEASH: f64 = 0.4;
+/// A pull's spring, rad/s of the effective mass alone.
+const PULL: f64 = 12.0;
+/// The largest pull, in units of the gravity of the effective mass.
+const PULL_FORCE: f64 = 30.0;
+/// The damper of an unmet pin, 1/s of the effective mass.
+const DAMPER: f64 = 8.0;
+/// Weight counts in forces even where nothing falls.
+const LEAST_GRAVITY: f64 = 9.81;
+
+/// One hand's hold.
+pub(super) struct Grip {
+    pub hand: u32,
+    pub solid: SolidId,
+    /// In the solid's frame.
+    pub point: Vector,
+    pub mode: GripMode,
+    /// In the live mechanism.
+    tracker: SolidId,
+    joint: JointId,
+    script: TrajectoryId,
+    /// Where the tracker was when the mechanism was last rebuilt.
+    resume: Pose,
+    /// Where the grabbed point should be, and how the solid should be turned.
+    pub target: Pose,
+    /// From the hand's turn to the solid's.
+    pub grasp: Rotation,
+    /// Effective mass of the grabbed point.
+    mass: f64,
+    /// Mass of everything that hangs together with it.
+    load: f64,
+    /// Metres.
+    leash: f64,
+    /// Share of the leash in use; shrinks when steps are rejected.
+    slack: f64,
+    most_force: f64,
+    /// Before the hand took hold.
+    pub before: Moment,
+    pub gesture: u64,
+}
+
+impl Grip {
+    /// A hold on a solid where it is.
+    pub fn new(
+        m: &Mechanism,
+        s: &State,
+        (hand, solid, point, mode): (u32, SolidId, Vector, GripMode),
+        turned: Rotation,
+        before: Moment,
+        gesture: u64,
+    ) -> Self {
+        let pose = s.pose(m, solid);
+        let at = Pose::from_parts(pose.transform_point(point), pose.rotation);
+        let graph = Graph::new(m);
+        let island = graph.islands.iter().find(|i| i.place(solid).is_some());
+        let weight = |id: &SolidId| m.solid(*id).mass.mass;
+        let load = island.map_or(weight(&solid), |i| i.solids.iter().map(weight).sum());
+        let movable = m.solids().iter().filter(|s| !s.is_fixed());
+        let mean = movable.clone().map(Solid::extent).sum::<f64>() / movable.count().max(1) as f64;
+        let mode = if m.solid(solid).particle && mode == GripMode::PinPose { GripMode::Pin } else { mode };
+        Self {
+            hand,
+            solid,
+            point,
+            mode,
+            tracker: SolidId::WORLD,
+            joint: JointId(0),
+            script: TrajectoryId(0),
+            resume: at,
+            target: at,
+            grasp: turned.inverse() * pose.rotation,
+            mass: effective_mass(m, s, solid, at.translation),
+            load,
+            leash: LEASH * m.solid(solid).extent().max(mean),
+            slack: 1.0,
+            most_force: f64::INFINITY,
+            before,
+            gesture,
+        }
+    }
+
+    /// Adds tracker and joints to the live mechanism. `h` is the length of a step.
+    pub fn attach(&mut self, live: &mut Mechanism, h: f64) -> Result<(), ModelError> {
+        let gravity = live.gravity.length().max(LEAST_GRAVITY);
+        self.script = TrajectoryId(live.trajectories.len() as u32);
+        live.trajectories.push(Trajectory::default());
+        // No name of a scene has a bracket or a space.
+        let mut tracker = Solid::fixed(format!("(hand {})", self.hand));
+        tracker.kernel = Kernel::Scripted(self.script);
+        tracker.pose = self.resume;
+        self.tracker = live.add_solid(tracker)?;
+        self.script(live, 0.0, self.resume, 0.0, self.resume);
+        let frames = (Frame::point(self.tracker, Vector::ZERO), Frame::point(self.solid, self.point));
+        let hold = if self.mode == GripMode::PinPose { Joint::weld } else { Joint::ball };
+        let mut joint = hold(frames.0, frames.1).with_rank(Rank::Secondary);
+        if self.mode == GripMode::Pull {
+            joint.compliance = 1.0 / (self.mass * PULL * PULL);
+            joint.damping = 2.0 * self.mass * PULL;
+            self.most_force = gravity * (PULL_FORCE * self.mass + 2.0 * self.load);
+        } else {
+            // Enough to move by the leash from rest in one step, and to hold what hangs on it.
+            self.most_force = self.mass * self.leash / (h * h) + 2.0 * gravity * self.load;
+        }
+        joint.most_force = self.most_force;
+        self.joint = live.add_joint(joint)?;
+        if self.mode != GripMode::Pull {
+            // No spring to speak of and no weight: rows that only brake.
+            let brake = Joint::ball(frames.0, frames.1).with_rank(Rank::Secondary);
+            let damping = 2.0 * self.mass * DAMPER;
+            live.add_joint(Joint { compliance: 1e9 / self.mass, damping, weight: 0.0, ..brake })?;
+        }
+        Ok(())
+    }
+
+    /// Puts the tracker into a state that has room for it.
+    pub fn enter(&self, live: &Mechanism, s: &mut State) {
+        s.set_pose(live, self.tracker, self.resume);
+        s.velocities[self.tracker.index()] = Vector::ZERO;
+        s.spins[self.tracker.index()] = Vector::ZERO;
+    }
+
+    /// Remembers where the tracker is, for when the mechanism is rebuilt.
+    pub fn remember(&mut self, live: &Mechanism, s: &State) {
+        self.resume = s.pose(live, self.tracker);
+    }
+
+    /// The tracker starts again from the grabbed point, wherever that is now.
+    pub fn regrip(&mut self, m: &Mechanism, s: &State) {
+        self.resume = self.held(m, s);
+    }
+
+    /// Where the grabbed point is, and how the solid is turned.
+    pub fn held(&self, m: &Mechanism, s: &State) -> Pose {
+        let pose = s.pose(m, self.solid);
+        Pose::from_parts(pose.transform_point(self.point), pose.rotation)
+    }
+
+    fn script(&self, live: &mut Mechanism, from: f64, a: Pose, to: f64, b: Pose) {
+        let key = |time, p: Pose| Key { time, position: p.translation, rotation: p.rotation };
+        let keys = &mut live.trajectories[self.script.0 as usize].keys;
+        keys.clear();
+        keys.push(key(from, a));
+        if to > from {
+            keys.push(key(to, b));
+        }
+    }
+
+    /// Where the tracker goes next: a share of the way to the hand, on its leash.
+    fn next(&self, live: &Mechanism, s: &State, share: f64, tolerance: f64) -> Pose {
+        let (now, held) = (s.pose(live, self.tracker), self.held(live, s));
+        let to = self.target.translation - now.translation;
+        let mut at =
+            if to.length() <= tolerance { self.target.translation } else { now.translation + to * share };
+        let ahead = at - held.translation;
+        let leash = match self.mode {
+            // A pull is a force: the leash is where the spring has the largest one.
+            GripMode::Pull => self.most_force / (self.mass * PULL * PULL),
+            _ => self.leash * self.slack,
+        };
+        if ahead.length() > leash {
+            at = held.translation + ahead * (leash / ahead.length());
+        }
+        let turn = log(self.target.rotation * now.rotation.inverse());
+        let mut rotation =
+            if turn.length() <= tolerance { self.target.rotation } else { exp(turn * share) * now.rotation };
+        let ahead = log(rotation * held.rotation.inverse());
+        let leash = TURN_LEASH * self.slack;
+        if ahead.length() > leash {
+            rotation = exp(ahead * (leash / ahead.length())) * held.rotation;
+        }
+        Pose::from_parts(at, rotation.normalize())
+    }
+
+    /// Scripts the tracker for the next step of length `h`.
+    pub fn aim_step(&self, live: &mut Mechanism, s: &State, h: f64, tolerance: f64) {
+        let next = self.next(live, s, h / (h + LAG), 0.1 * tolerance);
+        self.script(live, s.time, s.pose(live, self.tracker), s.time + h, next);
+    }
+
+    /// Moves the tracker for a correction without time.
+    pub fn aim_pose(&self, live: &mut Mechanism, s: &mut State, tolerance: f64) {
+        let next = self.next(live, s, 0.7, 0.1 * tolerance);
+        self.script(live, s.time, next, s.time, next);
+        s.set_pose(live, self.tracker, next);
+    }
+
+    /// The tracker is where the hand is, or as near as its leash allows.
+    pub fn is_there(&self, live: &Mechanism, s: &State, tolerance: f64) -> bool {
+        let now = s.pose(live, self.tracker);
+        let next = self.next(live, s, 0.7, 0.1 * tolerance);
+        now.translation.distance(next.translation) <= tolerance
+            && (self.mode != GripMode::PinPose
+                || log(next.rotation * now.rotation.inverse()).length() <= tolerance)
+    }
+
+    /// A rejected step shortens the leash, good ones let it out again.
+    pub fn adapt(&mut self, good: bool) {
+        self.slack = if good { (1.2 * self.slack).min(1.0) } else { (0.3 * self.slack).max(1e-3) };
+    }
+
+    /// What the user gets to see.
+    pub fn report(&self, live: &Mechanism, s: &State, w: Option<&Workspace>, tolerance: f64) -> GrabReport {
+        let held = self.held(live, s);
+        let angle = match self.mode {
+            GripMode::PinPose => log(self.target.rotation * held.rotation.inverse()).length(),
+            _ => 0.0,
+        };
+        let gap = Gap { position: held.translation.distance(self.target.translation), angle };
+        let force = w.map_or(Vector::ZERO, |w| w.reaction(live, s, self.joint).force);
+        GrabReport {
+            hand: self.hand,
+            solid: self.solid.0,
+            mode: self.mode,
+            point: held.translation.to_array(),
+            target: self.target.translation.to_array(),
+            met: gap.position <= tolerance && gap.angle <= tolerance,
+            gap,
+            force: if force.is_finite() { force.to_array() } else { [0.0; 3] },
+            most_force: self.most_force,
+        }
+    }
+}
+
+/// `3 / tr(K)`, `K = 1/m - [r] I^-1 [r]`: what a force at a point of a free solid has to move, in the mean over its
+/// directions.
+fn effective_mass(m: &Mechanism, s: &State, solid: SolidId, point: Vector) -> f64 {
+    let masses = crate::rows::Masses::new(m, s);
+    let r = skew(point - s.centers[solid.index()]);
+    let k = Matrix::from_diagonal(Vector::splat(masses.inverse_mass(solid.index())))
+        - r * *masses.inverse_inertia(solid.index()) * r;
+    3.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)
+}

@@ -1,0 +1,791 @@
+//! A mechanism in somebody's hands: grab, drag, release, run, pause, look back, edit, undo; recorded and repeatable.
+//!
+//! Everything a user does is a [`Command`], logged before it acts; everything that time does is a [`Session::tick`].
+//!
+//! ```
+//! use linkwork::session::{Command, GripMode, Session, replay};
+//! let text = "solid arm: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; end joint ball; object2 arm; end";
+//! let mut session = Session::open(text, &mut |_| Err("no files here".into())).unwrap();
+//! session.apply(Command::Grab {
+//!     hand: 1, solid: "arm".into(), point: [1.0, 0.0, 0.0], mode: GripMode::Pin, rotation: None,
+//! })?;
+//! session.apply(Command::Drag { hand: 1, position: [0.6, 0.8, 0.0], rotation: None })?;
+//! session.apply(Command::Run { on: true })?;
+//! let no_clock = || 0.0;
+//! let mut report = session.look();
+//! for _ in 0..60 {
+//!     report = session.tick(1.0 / 60.0, &no_clock);
+//! }
+//! assert!(report.grabs[0].met && report.gaps.position < 1e-6, "{report:?}");
+//! session.apply(Command::Undo)?;
+//! // The log repeats it, bit for bit.
+//! assert_eq!(replay(&session.log()).unwrap().hash(), session.hash());
+//! # Ok::<(), linkwork::session::SessionError>(())
+//! ```
+
+mod command;
+mod document;
+mod grip;
+mod history;
+mod log;
+mod report;
+mod tick;
+
+pub use command::{Applied, Command, Complaint, GripMode, Mode, Past, Policy, SessionError, Which};
+pub use document::Files;
+pub use grip::MOST_HANDS;
+pub use log::{Entry, Log, ReplayError, VERSION, replay, replay_with};
+pub use report::{
+    Effort, Energies, Gap, GrabReport, Limit, Momenta, Receipt, Settings, TickReport, Timeline, WorstJoint,
+};
+
+use crate::math::{Pose, Rotation, Vector};
+use crate::measure::Meter;
+use crate::mechanism::Mechanism;
+use crate::rows::Rows;
+use crate::scene::{self, Scene};
+use crate::solid::SolidId;
+use crate::solve::SolverKind;
+use crate::state::State;
+use crate::step::assemble::{AssembleConfig, Outcome, assemble};
+use crate::step::{Method, Pace, StepConfig, Workspace};
+use document::{Document, find_joint, find_solid, refuse, with_joint};
+use grip::Grip;
+use history::{Edits, Moment, Ring};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Steps that one tick may catch up.
+const CATCH_UP: usize = 8;
+/// Steps that one command may ask for.
+const MOST_STEPS: i32 = 100_000;
+
+/// A scene that is being handled.
+pub struct Session {
+    document: Arc<Document>,
+    /// What the scene says, with switched joints and gravity as set: what users see.
+    base: Mechanism,
+    /// The same, and the hands.
+    live: Mechanism,
+    state: State,
+    workspace: Workspace,
+    meter: Meter,
+    /// Scratch for measuring gaps.
+    rows: Rows,
+    settings: Settings,
+    grips: Vec<Grip>,
+    gestures: u64,
+    history: Ring,
+    edits: Edits,
+    pace: Pace,
+    cost: tick::Cost,
+    /// Real seconds since a hand last moved.
+    since_drag: f64,
+    /// Nothing is left to do without time.
+    settled: bool,
+    /// The workspace holds the forces of the state.
+    forces_known: bool,
+    /// Largest gap as last measured, and the gap that no step may open.
+    gap: f64,
+    torn: f64,
+    rejected: Option<&'static str>,
+    log: Log,
+    files: BTreeMap<String, Vec<u8>>,
+    /// Lints of the text, and what assembly could not close.
+    warnings: Vec<Complaint>,
+}
+
+impl Session {
+    /// Reads a scene and assembles it if it stands open. It starts paused. `mesh` hands out mesh files.
+    pub fn open(text: &str, mesh: &mut Files<'_>) -> Result<Session, scene::Report> {
+        let mut files = BTreeMap::new();
+        let (document, report) = Document::read(text, &mut |name| {
+            let bytes = mesh(name)?;
+            files.insert(name.to_owned(), bytes.clone());
+            Ok(bytes)
+        });
+        let Some(document) = document else { return Err(report) };
+        let settings = settings_of(&document.scene, None);
+        let mut log = Log::new(text);
+        log.files.clone_from(&files);
+        let base = document.scene.mechanism.clone();
+        let state = State::new(&base);
+        let warnings = Complaint::list(&report, text);
+        let mut session = Session {
+            document: Arc::new(document),
+            live: base.clone(),
+            base,
+            state,
+            workspace: Workspace::default(),
+            meter: Meter::default(),
+            rows: Rows::default(),
+            pace: Pace::new(settings.step, CATCH_UP),
+            settings,
+            grips: Vec::new(),
+            gestures: 0,
+            history: Ring::default(),
+            edits: Edits::default(),
+            cost: tick::Cost::default(),
+            since_drag: f64::INFINITY,
+            settled: false,
+            forces_known: false,
+            gap: 0.0,
+            torn: 0.0,
+            rejected: None,
+            log,
+            files,
+            warnings,
+        };
+        session.size_up();
+        let open = session.assemble_if_open();
+        session.warnings.extend(open);
+        let start = session.scene_state();
+        session.history.restart(start);
+        Ok(session)
+    }
+
+    /// The text of the scene, edits included.
+    pub fn text(&self) -> &str {
+        &self.document.text
+    }
+    /// What the text says. Its mechanism is as written; see [`Session::mechanism`].
+    pub fn scene(&self) -> &Scene {
+        &self.document.scene
+    }
+    /// Solids and joints with the switches as they are now; hands are not in it.
+    pub fn mechanism(&self) -> &Mechanism {
+        &self.base
+    }
+    /// Where everything is. Behind the solids of [`Session::mechanism`] it may hold trackers of hands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+    /// The pose of a solid of the scene.
+    pub fn pose(&self, id: SolidId) -> Pose {
+        self.state.pose(&self.base, id)
+    }
+    /// Poses of all solids of the scene, the world first.
+    pub fn poses(&self) -> impl Iterator<Item = Pose> + '_ {
+        (0..self.base.solids().len() as u32).map(|i| self.pose(SolidId(i)))
+    }
+    /// What is set.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+    /// Lints of the text, and gaps that assembly could not close.
+    pub fn warnings(&self) -> &[Complaint] {
+        &self.warnings
+    }
+    /// The recorded past.
+    pub fn timeline(&self) -> Timeline {
+        self.history.timeline()
+    }
+    /// How many edits can be taken back, and done again.
+    pub fn edit_counts(&self) -> (usize, usize) {
+        self.edits.counts()
+    }
+    /// The hash of every bit of the state; hands that hold something are a part of it.
+    pub fn hash(&self) -> u64 {
+        self.state.hash()
+    }
+    /// Everything that happened so far, with the hash that a replay must end with.
+    pub fn log(&self) -> Log {
+        Log { hash: Some(hex(self.hash())), ..self.log.clone() }
+    }
+
+    /// Does what a user wants. A refusal changes nothing. Mesh files are those the session has seen.
+    pub fn apply(&mut self, command: Command) -> Result<Applied, SessionError> {
+        self.apply_with(command, &mut |_| Err("this file was not there when the scene was opened".into()))
+    }
+
+    /// [`Session::apply`] with new mesh files at hand, for texts that name some.
+    pub fn apply_with(&mut self, command: Command, mesh: &mut Files<'_>) -> Result<Applied, SessionError> {
+        // What no log can hold must not happen.
+        check_finite(&command)?;
+        let logged = self.log.entries.len();
+        self.log.push(Entry::Command(command.clone()));
+        let mut applied = Applied::default();
+        let done = self.act(&command, mesh, &mut applied);
+        if let Err(why) = done {
+            // It did not happen.
+            self.log.entries.truncate(logged);
+            return Err(why);
+        }
+        // A hand on the move, or an edit: there may be something to do again.
+        self.settled = false;
+        applied.hash = hex(self.hash());
+        Ok(applied)
+    }
+
+    fn act(
+        &mut self,
+        command: &Command,
+        mesh: &mut Files<'_>,
+        out: &mut Applied,
+    ) -> Result<(), SessionError> {
+        let bad = |what: &str| Err(SessionError::BadValue { what: what.to_owned() });
+        match command {
+            Command::Grab { hand, solid, point, mode, rotation } => {
+                self.grab(*hand, solid, *point, *mode, *rotation)?;
+            }
+            Command::Drag { hand, position, rotation } => {
+                let turned = rotation.map(quaternion).transpose()?;
+                let grip = self.grip(*hand)?;
+                grip.target.translation = Vector::from_array(*position);
+                if let Some(q) = turned {
+                    grip.target.rotation = (q * grip.grasp).normalize();
+                }
+                self.since_drag = 0.0;
+            }
+            Command::Release { hand } => {
+                let gesture = self.grip(*hand)?.gesture;
+                self.release(|g| g.hand == *hand);
+                self.end_gesture(gesture);
+            }
+            Command::Cancel { hand } => {
+                self.grip(*hand)?;
+                self.cancel(*hand, out);
+            }
+            Command::Run { on } => {
+                self.settings.running = *on;
+                self.pace = Pace::new(self.settings.step, CATCH_UP);
+            }
+            Command::Step { count } => {
+                if count.abs() > MOST_STEPS {
+                    return bad("too many steps at once");
+                }
+                self.steps(*count, out)?;
+            }
+            Command::Scrub { to } => {
+                let found = match to {
+                    Past::Index(index) => self.history.at_index(*index),
+                    Past::Time(time) => self.history.at_time(*time),
+                };
+                let Some(state) = found.cloned() else {
+                    return Err(SessionError::Nothing { what: "show there".into() });
+                };
+                self.show(state, out);
+            }
+            Command::Branch => self.history.branch(),
+            Command::Undo | Command::Redo => self.undo(*command == Command::Redo, out)?,
+            Command::Reset => {
+                let moment = self.moment(None);
+                self.let_go(out);
+                self.edits.push(moment);
+                self.base = self.document.scene.mechanism.clone();
+                self.base.gravity = Vector::from_array(self.settings.gravity);
+                self.state = State::new(&self.base);
+                self.rebuild();
+                out.warnings.extend(self.assemble_if_open());
+                let start = self.scene_state();
+                self.history.restart(start);
+            }
+            Command::Mode { mode } => {
+                self.settings.mode = *mode;
+                if *mode == Mode::Kinematic {
+                    self.stop_motion();
+                }
+                self.pace = Pace::new(self.settings.step, CATCH_UP);
+            }
+            Command::Method { name } => {
+                if Method::from_name(name).is_none() {
+                    let known = Method::ALL.iter().map(|m| m.name().to_owned()).collect();
+                    return Err(SessionError::Unknown { name: name.clone(), known });
+                }
+                self.settings.method.clone_from(name);
+                // Methods leave different things for the next step.
+                self.state.memory = Default::default();
+            }
+            Command::Solver { name } => {
+                if SolverKind::from_name(name).is_none() {
+                    let known = SolverKind::ALL.iter().map(|m| m.name().to_owned()).collect();
+                    return Err(SessionError::Unknown { name: name.clone(), known });
+                }
+                self.settings.solver.clone_from(name);
+            }
+            Command::Tolerance { value } => {
+                if !(1e-14..=1.0).contains(value) {
+                    return bad("the tolerance must be between 1e-14 and 1");
+                }
+                self.settings.tolerance = *value;
+            }
+            Command::TimeStep { seconds } => {
+                if !(1e-6..=1.0).contains(seconds) {
+                    return bad("the step must be between a microsecond and a second");
+                }
+                self.settings.step = *seconds;
+                self.pace = Pace::new(*seconds, CATCH_UP);
+                self.rebuild();
+            }
+            Command::Iterations { count } => {
+                if !(1..=10_000).contains(count) {
+                    return bad("iterations must be between 1 and 10000");
+                }
+                self.settings.iterations = *count;
+            }
+            Command::SolverIterations { count } => {
+                if !(1..=1_000_000).contains(count) {
+                    return bad("solver iterations must be between 1 and 1000000");
+                }
+                self.settings.solver_iterations = *count;
+            }
+            Command::Gravity { value } => {
+                if value.iter().any(|g| g.abs() > 1e4) {
+                    return bad("gravity must be below 10000 m/s^2");
+                }
+                self.settings.gravity = *value;
+                self.base.gravity = Vector::from_array(*value);
+                self.live.gravity = self.base.gravity;
+            }
+            Command::Speed { factor } => {
+                if !(1e-3..=1e3).contains(factor) {
+                    return bad("the speed must be between 0.001 and 1000");
+                }
+                self.settings.speed = *factor;
+            }
+            Command::Budget { ms } => {
+                if ms.is_some_and(|ms| !(1e-3..=1e6).contains(&ms)) {
+                    return bad("the budget must be between a microsecond and a quarter of an hour");
+                }
+                self.settings.budget_ms = *ms;
+            }
+            Command::Policy { policy } => self.settings.policy = *policy,
+            Command::Enable { joint, on } => {
+                let id = find_joint(&self.base, joint)?;
+                if self.base.joint(id).enabled != *on {
+                    let moment = self.moment(None);
+                    self.edits.push(moment);
+                    self.base.edit_joint(id, |j| j.enabled = *on);
+                    self.rebuild();
+                    out.warnings.extend(self.assemble_if_open());
+                    self.snapshot();
+                }
+            }
+            Command::SetText { text } => self.set_text(text, mesh, out)?,
+            Command::AddConstraint { .. } => {
+                let text = with_joint(&self.document.text, &self.base, &self.state, command)?;
+                let added = self.base.joints().len() as u32;
+                self.set_text(&text, mesh, out)?;
+                out.joint = Some(added);
+            }
+            Command::DeleteConstraint { joint } => {
+                let id = find_joint(&self.base, joint)?;
+                let text = scene::remove_joint(&self.document.text, id)
+                    .ok_or_else(|| SessionError::NoJoint { joint: joint.to_string() })?;
+                self.set_text(&text, mesh, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn grip(&mut self, hand: u32) -> Result<&mut Grip, SessionError> {
+        self.grips.iter_mut().find(|g| g.hand == hand).ok_or(SessionError::HandEmpty { hand })
+    }
+
+    fn grab(
+        &mut self,
+        hand: u32,
+        solid: &Which,
+        point: [f64; 3],
+        mode: GripMode,
+        rotation: Option<[f64; 4]>,
+    ) -> Result<(), SessionError> {
+        let id = find_solid(&self.base, solid)?;
+        if self.grips.iter().any(|g| g.hand == hand) {
+            return Err(SessionError::HandBusy { hand });
+        }
+        if self.grips.len() >= MOST_HANDS {
+            return Err(SessionError::TooManyHands { most: MOST_HANDS });
+        }
+        let s = self.base.solid(id);
+        if s.is_fixed() || s.mobility.is_some_and(|m| m.translate == 0.0) {
+            return Err(SessionError::Fixed { solid: s.name.clone() });
+        }
+        let point = Vector::from_array(point);
+        if !(point.length() < 1e6) {
+            return Err(SessionError::BadValue { what: "the grabbed point is too far away".into() });
+        }
+        let turned = rotation.map(quaternion).transpose()?.unwrap_or(Rotation::IDENTITY);
+        self.history.branch();
+        self.gestures += 1;
+        let before = self.moment(Some(self.gestures));
+        self.edits.push(before.clone());
+        let hold = (hand, id, point, mode);
+        let grip = Grip::new(&self.base, &self.state, hold, turned, before, self.gestures);
+        self.remember_trackers();
+        self.grips.push(grip);
+        self.rebuild();
+        self.since_drag = f64::INFINITY;
+        Ok(())
+    }
+
+    fn remember_trackers(&mut self) {
+        self.grips.iter_mut().for_each(|g| g.remember(&self.live, &self.state));
+    }
+
+    /// These hands let go; what they held keeps its motion.
+    fn release(&mut self, which: impl Fn(&Grip) -> bool) {
+        self.remember_trackers();
+        self.grips.retain(|g| !which(g));
+        self.rebuild();
+        self.snapshot();
+    }
+
+    /// A gesture that changed nothing needs no undo.
+    fn end_gesture(&mut self, gesture: u64) {
+        if self.grips.is_empty() && self.edits.last_is(gesture, &self.state) {
+            self.edits.forget(gesture);
+        }
+    }
+
+    /// Everything where it was when the hand took hold; the other hands go on from there.
+    fn cancel(&mut self, hand: u32, out: &mut Applied) {
+        let Some(place) = self.grips.iter().position(|g| g.hand == hand) else { return };
+        let grip = self.grips.remove(place);
+        self.edits.forget(grip.gesture);
+        let others = std::mem::take(&mut self.grips);
+        let reloaded = !Arc::ptr_eq(&self.document, &grip.before.document);
+        self.restore(grip.before);
+        if reloaded {
+            out.reloaded = true;
+            out.released.extend(others.iter().map(|g| g.hand));
+        } else {
+            self.grips = others;
+            self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
+            if !self.grips.is_empty() {
+                self.rebuild();
+            }
+        }
+        self.snapshot();
+    }
+
+    /// All hands let go.
+    fn let_go(&mut self, out: &mut Applied) {
+        if !self.grips.is_empty() {
+            out.released.extend(self.grips.iter().map(|g| g.hand));
+            self.release(|_| true);
+        }
+    }
+
+    fn steps(&mut self, count: i32, out: &mut Applied) -> Result<(), SessionError> {
+        self.settings.running = false;
+        let forward = count > 0;
+        for _ in 0..count.unsigned_abs() {
+            let kept = self.history.go(if forward { 1 } else { -1 }).cloned();
+            match kept {
+                Some(state) => self.show(state, out),
+                None if !forward => return Ok(()),
+                None => {
+                    let effort = self.full_effort();
+                    let done = if self.settings.mode == Mode::Dynamic {
+                        self.step_once(&effort)
+                    } else {
+                        self.pose_once(&effort)
+                    };
+                    if done.rejected.is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows a moment of the past.
+    fn show(&mut self, state: State, out: &mut Applied) {
+        self.settings.running = false;
+        if !self.grips.is_empty() {
+            out.released.extend(self.grips.drain(..).map(|g| g.hand));
+        }
+        self.state = state;
+        self.rebuild();
+    }
+
+    fn undo(&mut self, redo: bool, out: &mut Applied) -> Result<(), SessionError> {
+        let now = self.moment(None);
+        let found = if redo { self.edits.redo(|| now) } else { self.edits.undo(|| now) };
+        let Some(moment) = found else {
+            let what = if redo { "do again" } else { "take back" };
+            return Err(SessionError::Nothing { what: what.into() });
+        };
+        out.released.extend(self.grips.drain(..).map(|g| g.hand));
+        out.reloaded = !Arc::ptr_eq(&self.document, &moment.document);
+        self.restore(moment);
+        if out.reloaded {
+            let start = self.scene_state();
+            self.history.restart(start);
+        } else {
+            self.snapshot();
+        }
+        Ok(())
+    }
+
+    /// What is, to come back to. Hands are not a part of it.
+    fn moment(&self, gesture: Option<u64>) -> Moment {
+        Moment {
+            document: self.document.clone(),
+            enabled: self.base.joints().iter().map(|j| j.enabled).collect(),
+            state: self.scene_state(),
+            gesture,
+        }
+    }
+
+    /// Puts a moment back, with no hands.
+    fn restore(&mut self, moment: Moment) {
+        self.grips.clear();
+        if !Arc::ptr_eq(&self.document, &moment.document) {
+            self.document = moment.document;
+            self.base = self.document.scene.mechanism.clone();
+            self.base.gravity = Vector::from_array(self.settings.gravity);
+            self.size_up();
+        }
+        for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
+            let id = crate::joint::JointId(k as u32);
+            if self.base.joint(id).enabled != *on {
+                self.base.edit_joint(id, |j| j.enabled = *on);
+            }
+        }
+        self.state = moment.state;
+        self.rebuild();
+    }
+
+    /// The state without trackers.
+    fn scene_state(&self) -> State {
+        let mut state = self.state.clone();
+        let solids = self.base.solids().len();
+        if state.centers.len() > solids {
+            state.centers.truncate(solids);
+            state.rotations.truncate(solids);
+            state.velocities.truncate(solids);
+            state.spins.truncate(solids);
+            state.angles.truncate(self.base.counter_count());
+            // It counts rows that hands added.
+            state.memory = Default::default();
+        }
+        state
+    }
+
+    fn snapshot(&mut self) {
+        let state = self.scene_state();
+        self.history.push(state);
+    }
+
+    /// The live mechanism again: the scene's and the hands'. Workspaces know mechanisms by their epoch, which starts
+    /// over here, so they start over too.
+    fn rebuild(&mut self) {
+        self.state = self.scene_state();
+        self.live = self.base.clone();
+        let mut kept = Vec::new();
+        for mut grip in std::mem::take(&mut self.grips) {
+            // Nothing about a tracker can be refused; if it were, the hand would be empty.
+            if grip.attach(&mut self.live, self.settings.step).is_ok() {
+                kept.push(grip);
+            }
+        }
+        self.grips = kept;
+        if !self.grips.is_empty() {
+            let solids = self.live.solids().len();
+            self.state.centers.resize(solids, Vector::ZERO);
+            self.state.rotations.resize(solids, Rotation::IDENTITY);
+            self.state.velocities.resize(solids, Vector::ZERO);
+            self.state.spins.resize(solids, Vector::ZERO);
+            self.state.angles.resize(self.live.counter_count(), 0.0);
+            self.state.memory = Default::default();
+            for grip in &self.grips {
+                grip.enter(&self.live, &mut self.state);
+            }
+        }
+        self.workspace = Workspace::default();
+        self.meter = Meter::default();
+        self.forces_known = false;
+        self.rejected = None;
+        self.measure();
+    }
+
+    /// No step may open a gap as wide as half of a typical solid.
+    fn size_up(&mut self) {
+        let movable = self.base.solids().iter().filter(|s| !s.is_fixed());
+        let (sum, count) = movable.fold((0.0, 0), |(sum, n), s| (sum + s.extent(), n + 1));
+        self.torn = if count > 0 { 0.5 * sum / f64::from(count) } else { 1.0 };
+    }
+
+    /// Closes what stands open beyond the tolerance; complains when it cannot.
+    fn assemble_if_open(&mut self) -> Option<Complaint> {
+        if self.measure() <= self.settings.tolerance {
+            return None;
+        }
+        let config = AssembleConfig {
+            tolerance: self.settings.tolerance,
+            solver: self.solver(),
+            max_rotation: self.settings.max_rotation,
+            restarts: 3,
+            ..Default::default()
+        };
+        let report = assemble(&self.base, &mut self.state, &config);
+        self.state.memory = Default::default();
+        let moved = self.grips.is_empty();
+        if !moved {
+            self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
+        }
+        self.rebuild();
+        let worst = report.worst.first()?;
+        let name = self.base.joint_name(worst.joint);
+        let text = match report.outcome {
+            Outcome::Ok => return None,
+            Outcome::Conflict => "the constraints contradict each other",
+            Outcome::Budget | Outcome::Diverged => "the constraints could not all be closed",
+        };
+        Some(Complaint::plain(format!("{text}; the most open one is `{name}`")))
+    }
+
+    fn set_text(&mut self, text: &str, mesh: &mut Files<'_>, out: &mut Applied) -> Result<(), SessionError> {
+        if text == self.document.text {
+            return Ok(());
+        }
+        let (known, mut new) = (&self.files, Vec::new());
+        let (document, report) = Document::read(text, &mut |name| {
+            if let Some(bytes) = known.get(name) {
+                return Ok(bytes.clone());
+            }
+            let bytes = mesh(name)?;
+            new.push((name.to_owned(), bytes.clone()));
+            Ok(bytes)
+        });
+        let Some(document) = document else { return Err(refuse(&report, text)) };
+        // Files go before the command that needs them.
+        let command = if new.is_empty() { None } else { self.log.entries.pop() };
+        for (name, bytes) in new {
+            self.log.push(Entry::File { name: name.clone(), bytes: bytes.clone() });
+            self.files.insert(name, bytes);
+        }
+        self.log.entries.extend(command);
+        let moment = self.moment(None);
+        self.let_go(out);
+        self.edits.push(moment);
+        let old = std::mem::replace(&mut self.document, Arc::new(document));
+        let new = &self.document.scene;
+        let (solids, joints) = (self.document.survivors(&old), self.document.same_joints(&old));
+        let state = self.state.carried_over(&self.base, &new.mechanism, &solids, &joints);
+        let mut base = new.mechanism.clone();
+        for (k, from) in joints.iter().enumerate() {
+            let Some(from) = from else { continue };
+            let switched = self.base.joint(*from).enabled != old.scene.mechanism.joint(*from).enabled;
+            if switched {
+                let on = self.base.joint(*from).enabled;
+                base.edit_joint(crate::joint::JointId(k as u32), |j| j.enabled = on);
+            }
+        }
+        if new.settings != old.scene.settings {
+            let running = self.settings.running;
+            self.settings = Settings { running, ..settings_of(new, Some(&self.settings)) };
+            self.pace = Pace::new(self.settings.step, CATCH_UP);
+        }
+        if new.mechanism.gravity != old.scene.mechanism.gravity {
+            self.settings.gravity = new.mechanism.gravity.to_array();
+        }
+        base.gravity = Vector::from_array(self.settings.gravity);
+        self.base = base;
+        self.state = state;
+        self.size_up();
+        self.rebuild();
+        self.warnings = Complaint::list(&report, text);
+        let open = self.assemble_if_open();
+        self.warnings.extend(open);
+        let start = self.scene_state();
+        self.history.restart(start);
+        out.reloaded = true;
+        out.warnings.clone_from(&self.warnings);
+        Ok(())
+    }
+
+    pub(in crate::session) fn keep_file(&mut self, name: &str, bytes: Vec<u8>) {
+        self.log.push(Entry::File { name: name.to_owned(), bytes: bytes.clone() });
+        self.files.insert(name.to_owned(), bytes);
+    }
+
+    fn solver(&self) -> SolverKind {
+        SolverKind::from_name(&self.settings.solver).unwrap_or_default()
+    }
+}
+
+/// What a scene sets; what it is silent about stays, or is the default.
+fn settings_of(scene: &Scene, now: Option<&Settings>) -> Settings {
+    let d = StepConfig::default();
+    let default = Settings {
+        mode: Mode::default(),
+        running: false,
+        method: d.method.name().to_owned(),
+        solver: d.solver.name().to_owned(),
+        step: d.dt,
+        tolerance: d.tolerance,
+        iterations: d.iterations as u32,
+        solver_iterations: d.solver_iterations as u32,
+        max_rotation: d.max_rotation,
+        gravity: scene.mechanism.gravity.to_array(),
+        speed: 1.0,
+        budget_ms: None,
+        policy: Policy::default(),
+    };
+    let s = &scene.settings;
+    let now = now.cloned().unwrap_or(default);
+    let method = s.method.clone().filter(|name| Method::from_name(name).is_some());
+    Settings {
+        method: method.unwrap_or(now.method),
+        solver: s.solver.clone().unwrap_or(now.solver),
+        step: s.step.map_or(now.step, |h| h.clamp(1e-6, 1.0)),
+        tolerance: s.tolerance.unwrap_or(now.tolerance),
+        iterations: s.iterations.unwrap_or(now.iterations).clamp(1, 10_000),
+        solver_iterations: s.solver_iterations.unwrap_or(now.solver_iterations).clamp(1, 1_000_000),
+        max_rotation: s.max_rotation.unwrap_or(now.max_rotation),
+        budget_ms: s.budget.map(|b| 1e3 * b).or(now.budget_ms),
+        ..now
+    }
+}
+
+/// Sixteen hexadecimal digits.
+pub(crate) fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+/// A unit quaternion from w x y z.
+fn quaternion([w, x, y, z]: [f64; 4]) -> Result<Rotation, SessionError> {
+    let q = Rotation::from_xyzw(x, y, z, w);
+    if !(1e-6..1e6).contains(&q.length()) {
+        return Err(SessionError::BadValue { what: "the turn is not a quaternion (w x y z)".into() });
+    }
+    Ok(q.normalize())
+}
+
+/// Numbers that no log can hold, and places that no scene has.
+fn check_finite(command: &Command) -> Result<(), SessionError> {
+    const FAR: f64 = 1e9;
+    let mut numbers: Vec<f64> = Vec::new();
+    match command {
+        Command::Grab { point, rotation, .. } => {
+            numbers.extend(point);
+            numbers.extend(rotation.iter().flatten());
+        }
+        Command::Drag { position, rotation, .. } => {
+            numbers.extend(position);
+            numbers.extend(rotation.iter().flatten());
+        }
+        Command::Scrub { to: Past::Time(t) } => numbers.push(*t),
+        Command::Tolerance { value } => numbers.push(*value),
+        Command::TimeStep { seconds } => numbers.push(*seconds),
+        Command::Gravity { value } => numbers.extend(value),
+        Command::Speed { factor } => numbers.push(*factor),
+        Command::Budget { ms } => numbers.extend(ms),
+        Command::AddConstraint { point, point2, axis, value, .. } => {
+            numbers.extend(point);
+            numbers.extend(point2.iter().flatten());
+            numbers.extend(axis.iter().flatten());
+            numbers.extend(value);
+        }
+        _ => {}
+    }
+    if numbers.iter().all(|x| x.abs() <= FAR) {
+        Ok(())
+    } else {
+        Err(SessionError::BadValue { what: "a number is not finite, or beyond 1e9".into() })
+    }
+}

@@ -1,0 +1,366 @@
+//! The work of a tick: how many steps are due, what each may cost, and whether its result can be shown.
+//!
+//! Milliseconds become counts here, by what iterations cost so far on the caller's clock. The counts are logged, the
+//! milliseconds are not needed again.
+
+use super::command::{Mode, Policy};
+use super::log::Entry;
+use super::report::*;
+use super::{Session, hex};
+use crate::joint::JointId;
+use crate::math::{Vector, log};
+use crate::rows::{Gaps, Rows};
+use crate::state::State;
+use crate::step::{Method, StepConfig, follow, step};
+
+/// Real seconds after which a hand that did not move counts as still.
+const STILL: f64 = 0.1;
+/// Iterations while a hand moves: "three are generally enough for high precision" (Faure 1998, section 4.3).
+const COARSE_ITERATIONS: u32 = 2;
+const COARSE_SOLVER_ITERATIONS: u32 = 15;
+/// How much looser.
+const COARSE_TOLERANCE: f64 = 10.0;
+/// Pieces of one step: a budget does not go with sixty-four of them.
+const SUBSTEPS: u32 = 64;
+const BUDGET_SUBSTEPS: u32 = 4;
+
+/// What iterations cost here, seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cost {
+    iteration: f64,
+}
+
+impl Cost {
+    fn learn(&mut self, seconds: f64, iterations: u32) {
+        if !(seconds >= 0.0 && seconds.is_finite()) {
+            return;
+        }
+        let each = seconds / f64::from(iterations.max(1));
+        self.iteration = if self.iteration > 0.0 { 0.8 * self.iteration + 0.2 * each } else { each };
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Done {
+    iterations: u32,
+    solver_iterations: u32,
+    missed: bool,
+    pub rejected: Option<&'static str>,
+    /// Something is different from before.
+    pub changed: bool,
+}
+
+impl Session {
+    /// Runs what is due after so many real seconds, within the budget. `clock` tells seconds; it is only read.
+    pub fn tick(&mut self, elapsed: f64, clock: &dyn Fn() -> f64) -> TickReport {
+        let start = clock();
+        let elapsed = if elapsed.is_finite() { elapsed.max(0.0) } else { 0.0 };
+        self.since_drag += elapsed;
+        let timed = self.settings.mode == Mode::Dynamic && self.settings.running;
+        let due = if timed { self.pace.due(elapsed * self.settings.speed) as u32 } else { 0 };
+        let posing = !timed && self.wants_pose();
+        let due = if posing { 1 } else { due };
+        let (effort, squeezed) = self.plan(due);
+        let allowed = self.settings.budget_ms.map(|ms| 1e-3 * ms);
+        let mut sum = Done::default();
+        let (mut taken, mut limit, mut last) = (0, Limit::Idle, start);
+        for k in 0..due {
+            let spent = last - start;
+            if k > 0 && allowed.is_some_and(|a| spent + spent / f64::from(k) > a) {
+                limit = Limit::Budget;
+                break;
+            }
+            // Before it acts.
+            let work =
+                |count| if posing { Entry::Poses { count, effort } } else { Entry::Steps { count, effort } };
+            self.log.push(work(1));
+            let done = if posing { self.pose_once(&effort) } else { self.step_once(&effort) };
+            let now = clock();
+            self.cost.learn(now - last, done.iterations);
+            last = now;
+            taken += 1;
+            sum.iterations += done.iterations;
+            sum.solver_iterations += done.solver_iterations;
+            sum.changed |= done.changed;
+            limit = match done {
+                Done { rejected: Some(_), .. } => Limit::Rejected,
+                Done { missed: false, .. } => Limit::Tolerance,
+                _ if squeezed => Limit::Budget,
+                _ => Limit::Iterations,
+            };
+            if done.rejected.is_some() {
+                break;
+            }
+        }
+        let receipt = Receipt {
+            allowed_ms: self.settings.budget_ms,
+            used_ms: 1e3 * (last - start).max(0.0),
+            limit,
+            coarse: due > 0 && effort.coarse,
+            iterations: effort.iterations,
+            tolerance: effort.tolerance,
+            due,
+            dropped: self.pace.dropped,
+        };
+        self.report(taken, sum, receipt)
+    }
+
+    /// A report on how things are, without doing anything.
+    pub fn look(&mut self) -> TickReport {
+        let (effort, _) = self.plan(0);
+        let receipt = Receipt {
+            allowed_ms: self.settings.budget_ms,
+            used_ms: 0.0,
+            limit: Limit::Idle,
+            coarse: false,
+            iterations: effort.iterations,
+            tolerance: effort.tolerance,
+            due: 0,
+            dropped: self.pace.dropped,
+        };
+        self.report(0, Done::default(), receipt)
+    }
+
+    /// Work without time: hands that hold something and are not there yet, or constraints that stand open.
+    fn wants_pose(&self) -> bool {
+        let kinematic = self.settings.mode == Mode::Kinematic;
+        !self.settled && (!self.grips.is_empty() || kinematic)
+    }
+
+    /// What each of so many steps may cost, and whether the budget made it less than the policy wants.
+    fn plan(&self, due: u32) -> (Effort, bool) {
+        let s = &self.settings;
+        let moves = !self.grips.is_empty() && self.since_drag < STILL;
+        let coarse = s.policy == Policy::CoarseWhileDragging && moves;
+        let mut effort = Effort {
+            iterations: s.iterations,
+            solver_iterations: s.solver_iterations,
+            tolerance: s.tolerance,
+            substeps: if s.budget_ms.is_some() { BUDGET_SUBSTEPS } else { SUBSTEPS },
+            coarse,
+        };
+        if coarse {
+            effort.iterations = effort.iterations.min(COARSE_ITERATIONS);
+            effort.solver_iterations = effort.solver_iterations.min(COARSE_SOLVER_ITERATIONS);
+            effort.tolerance *= COARSE_TOLERANCE;
+        }
+        let mut squeezed = false;
+        if let Some(ms) = s.budget_ms
+            && self.cost.iteration > 0.0
+            && due > 0
+        {
+            let affordable = (1e-3 * ms / (f64::from(due) * self.cost.iteration)).floor().clamp(1.0, 1e5);
+            squeezed = (affordable as u32) < effort.iterations;
+            effort.iterations = effort.iterations.min(affordable as u32);
+        }
+        (effort, squeezed)
+    }
+
+    /// The log's counts, again.
+    pub(super) fn repeat(&mut self, timed: bool, count: u32, effort: &Effort) {
+        for _ in 0..count {
+            let entry = if timed {
+                Entry::Steps { count: 1, effort: *effort }
+            } else {
+                Entry::Poses { count: 1, effort: *effort }
+            };
+            self.log.push(entry);
+            if timed {
+                self.step_once(effort);
+            } else {
+                self.pose_once(effort);
+            }
+        }
+    }
+
+    /// All iterations: for steps that are asked for one by one.
+    pub(super) fn full_effort(&self) -> Effort {
+        Effort {
+            iterations: self.settings.iterations,
+            solver_iterations: self.settings.solver_iterations,
+            tolerance: self.settings.tolerance,
+            substeps: SUBSTEPS,
+            coarse: false,
+        }
+    }
+
+    fn config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
+        StepConfig {
+            method: Method::from_name(&self.settings.method).unwrap_or_default(),
+            solver: self.solver(),
+            dt: self.settings.step,
+            tolerance: effort.tolerance,
+            iterations: effort.iterations as usize,
+            solver_iterations: effort.solver_iterations as usize,
+            max_rotation: self.settings.max_rotation,
+            most_substeps: effort.substeps.max(1) as usize,
+            out_of_time: None,
+            clock: None,
+        }
+    }
+
+    /// One step in time. What cannot be shown is taken back: poses stay, the motion stops, and the reason is kept.
+    pub(super) fn step_once(&mut self, effort: &Effort) -> Done {
+        self.history.branch();
+        self.settled = false;
+        let before = self.state.clone();
+        for grip in &self.grips {
+            grip.aim_step(&mut self.live, &self.state, self.settings.step, self.settings.tolerance);
+        }
+        let config = self.config(effort);
+        let report = step(&self.live, &mut self.state, &mut self.workspace, &config);
+        let mut rejected = report.rejected.map(|r| r.words());
+        if rejected.is_none() {
+            rejected = self.fault(&before, report.gaps, Some(self.settings.step));
+        }
+        self.forces_known = rejected.is_none();
+        let mut done = Done {
+            iterations: report.iterations as u32,
+            solver_iterations: report.solver_iterations as u32,
+            missed: report.missed,
+            rejected,
+            changed: rejected.is_none(),
+        };
+        done.missed |= rejected.is_some();
+        if rejected.is_some() {
+            self.state = before;
+            self.stop_motion();
+            self.workspace = Default::default();
+        } else {
+            self.gap = report.gaps.worst();
+            let snapshot = self.scene_state();
+            self.history.push(snapshot);
+        }
+        self.grips.iter_mut().for_each(|g| g.adapt(rejected.is_none()));
+        self.rejected = rejected;
+        done
+    }
+
+    /// One correction without time.
+    pub(super) fn pose_once(&mut self, effort: &Effort) -> Done {
+        self.history.branch();
+        let before = self.state.clone();
+        let tolerance = self.settings.tolerance;
+        for grip in &self.grips {
+            grip.aim_pose(&mut self.live, &mut self.state, tolerance);
+        }
+        let config = self.config(effort);
+        let report = follow(&self.live, &mut self.state, &mut self.workspace, &config);
+        self.state.memory = Default::default();
+        let rejected = self.fault(&before, report.gaps, None);
+        if rejected.is_some() {
+            self.state = before;
+        } else {
+            self.gap = report.gaps.worst();
+            if self.settings.mode == Mode::Kinematic {
+                self.stop_motion();
+            }
+            let still = report.moved <= 1e-3 * tolerance
+                && self.grips.iter().all(|g| g.is_there(&self.live, &self.state, tolerance));
+            // A coarse rest is not the end: the exact one follows when the hand is still.
+            self.settled = still && !effort.coarse;
+            if !still {
+                let snapshot = self.scene_state();
+                self.history.push(snapshot);
+            }
+        }
+        self.forces_known = false;
+        self.grips.iter_mut().for_each(|g| g.adapt(rejected.is_none()));
+        self.rejected = rejected;
+        Done {
+            iterations: report.iterations as u32,
+            solver_iterations: report.solver_iterations as u32,
+            missed: !(report.gaps.worst() <= effort.tolerance),
+            rejected,
+            changed: rejected.is_none(),
+        }
+    }
+
+    /// Nothing moves any more; the poses stay.
+    pub(super) fn stop_motion(&mut self) {
+        self.state.velocities.fill(Vector::ZERO);
+        self.state.spins.fill(Vector::ZERO);
+        self.state.memory = Default::default();
+    }
+
+    /// Why a new pose cannot be shown, if it cannot: not finite, torn, or a joint that jumped to its other side.
+    fn fault(&self, before: &State, gaps: Gaps, h: Option<f64>) -> Option<&'static str> {
+        const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
+        if !self.state.is_finite() || !gaps.worst().is_finite() {
+            return Some("the numbers left the range of arithmetic");
+        }
+        if gaps.worst() > (3.0 * self.gap).max(self.torn) {
+            return Some("the step would tear the mechanism apart");
+        }
+        let flips = self.base.joints().iter().filter(|j| j.enabled).any(|j| {
+            let [a, b] = j.frames.map(|f| f.solid.index());
+            let angle = |s: &State| s.rotations[a].inverse() * s.rotations[b];
+            let (was, is) = (angle(before), angle(&self.state));
+            // What already turns fast may turn far: a joint that jumps had no speed for it.
+            let speed = (before.spins[a] - before.spins[b]).length();
+            let turned = log(is * was.inverse()).length();
+            turned > QUARTER && h.is_none_or(|h| speed * h < 0.5 * QUARTER)
+        });
+        flips.then_some("a joint would jump by more than a quarter of a turn")
+    }
+
+    /// Measures the gaps as things are; for after edits.
+    pub(super) fn measure(&mut self) -> f64 {
+        self.rows.fill_motion(&self.live, &self.state, |_| crate::joint::Rank::Primary);
+        self.gap = crate::step::rigid_gaps(&self.rows).worst();
+        self.gap
+    }
+
+    fn report(&mut self, steps: u32, sum: Done, receipt: Receipt) -> TickReport {
+        self.measure();
+        let gaps = crate::step::rigid_gaps(&self.rows);
+        let known = self.forces_known.then_some(&self.workspace);
+        let tolerance = self.settings.tolerance;
+        let grabs = self.grips.iter().map(|g| g.report(&self.live, &self.state, known, tolerance)).collect();
+        let e = self.meter.energy(&self.base, &self.state);
+        let p = self.meter.momentum(&self.base, &self.state);
+        TickReport {
+            time: self.state.time,
+            steps,
+            iterations: sum.iterations,
+            solver_iterations: sum.solver_iterations,
+            gaps: gap(gaps),
+            worst: self.worst(),
+            grabs,
+            receipt,
+            energy: Energies {
+                kinetic: e.kinetic,
+                potential: e.potential,
+                spring: e.spring,
+                total: e.total(),
+            },
+            momentum: Momenta { linear: p.linear.to_array(), angular: p.angular.to_array() },
+            rejected: self.rejected.map(str::to_owned),
+            timeline: self.history.timeline(),
+            hash: hex(self.hash()),
+        }
+    }
+
+    /// The most open joint of the scene, by the rows of the last measurement.
+    fn worst(&self) -> Option<WorstJoint> {
+        let own = |j: JointId| j.index() < self.base.joints().len();
+        let rows: &Rows = &self.rows;
+        let open = rows.groups.iter().filter(|g| own(g.joint) && g.compliance == 0.0);
+        let (joint, gaps) = open
+            .filter(|g| g.source == crate::rows::Source::Joint)
+            .map(|g| (g.joint, rows.group_gaps(g)))
+            .max_by(|a, b| a.1.worst().total_cmp(&b.1.worst()))?;
+        (gaps.worst() > 0.0).then(|| WorstJoint {
+            joint: joint.0,
+            name: self.base.joint_name(joint),
+            gap: gap(gaps),
+        })
+    }
+}
+
+fn gap(g: Gaps) -> Gap {
+    // JSON has no NaN; the state itself never holds one.
+    let finite = |x: f64| if x.is_finite() { x } else { f64::MAX };
+    Gap { position: finite(g.position), angle: finite(g.angle) }
+}
