@@ -18,6 +18,7 @@ export interface Topics {
   toast: { message: string; bad: boolean };
   overlays: Overlays;
   picking: boolean;
+  released: number[];
 }
 
 export interface Overlays {
@@ -107,6 +108,9 @@ export class App {
         break;
       case 'error':
         this.toast(event.message, true);
+        break;
+      case 'released':
+        this.emit('released', event.hands);
         break;
       case 'done':
         break;

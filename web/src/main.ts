@@ -76,14 +76,20 @@ const parts = outline(app, {
 });
 for (const panel of [gallery(app), parts, settings(app), text, compare(app), plots]) docks.add(panel);
 const xr = new Xr(app, stage, solids, hands, tethers);
+const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
+const redo = iconButton('Redo', REDO, () => void app.do(command.redo()), 'Ctrl+Shift+Z');
+app.on('settings', (s) => {
+  undo.disabled = s.undo === 0;
+  redo.disabled = s.redo === 0;
+});
 bar.append(
   title,
   docks.buttons,
   h(
     'span',
     { class: 'tools' },
-    iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z'),
-    iconButton('Redo', REDO, () => void app.do(command.redo()), 'Ctrl+Shift+Z'),
+    undo,
+    redo,
     files(app, stage),
     xr.button,
     h('button', { type: 'button', id: 'help', 'aria-label': 'Keys', title: 'Keys (?)', onclick: () => help.showModal() }, '?'),
@@ -181,6 +187,10 @@ app.on('frame', (frame) => {
   refresh();
   const held = frame.grabs.map((g) => g.solid);
   if (held.some((s) => !marked.has(s))) remark();
+});
+app.on('released', (numbers) => {
+  hands.forget(numbers);
+  if (!hands.any) pointer.drop();
 });
 app.on('selection', remark);
 app.on('overlays', refresh);

@@ -106,6 +106,9 @@ export interface Settings {
   speed: number;
   budget_ms: number | null;
   policy: string;
+  /** Edits that can be taken back, and done again. */
+  undo: number;
+  redo: number;
 }
 
 export interface GalleryItem {
@@ -122,7 +125,6 @@ export interface Hello {
   client: number;
   methods: string[];
   solvers: string[];
-  policies: string[];
   gallery: GalleryItem[];
 }
 
@@ -145,7 +147,9 @@ export type ServerEvent =
   | { event: 'error'; id: number | null; message: string; diagnostics?: DiagnosticInfo[] }
   | { event: 'file'; ok: boolean; message: string; diagnostics: DiagnosticInfo[] }
   | { event: 'compare'; rows: CompareRow[] }
-  | { event: 'note'; message: string };
+  | { event: 'note'; message: string }
+  /** Hands that the session let go by itself. */
+  | { event: 'released'; hands: number[] };
 
 export interface Grab {
   hand: number;

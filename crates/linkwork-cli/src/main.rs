@@ -13,6 +13,7 @@ mod report;
 mod scene;
 mod shell;
 mod terminal;
+mod view;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ Examples:
   linkwork assemble scenes/jansen.lw -o jansen.svg     put it together and draw it
   linkwork generate ladder 3 10 | linkwork check -     a scene from a pipe
   linkwork fmt scenes/*.lw                             canonical layout
+  linkwork view                                        grab it, in the browser
 
 Exit codes:
   0  all went well
@@ -46,6 +48,7 @@ enum Command {
     Assemble(assemble::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
+    View(view::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Assemble(args) => (args.json, assemble::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
+        Command::View(args) => (false, view::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),
         Command::Man(args) => (false, shell::man(&args)),
     };

@@ -118,9 +118,11 @@ export class Hands {
     return hands.length > 0;
   }
 
-  /** The session forgot them: another scene, another window's reset. */
-  forget(): void {
-    this.held.clear();
+  /** The session let go by itself: of these, or of all when there is another scene. */
+  forget(numbers?: number[]): void {
+    for (const [key, hand] of [...this.held]) {
+      if (!numbers || numbers.includes(hand.number)) this.held.delete(key);
+    }
     this.onchange();
   }
 }

@@ -11,7 +11,7 @@ use crate::state::State;
 pub(crate) const FARTHEST: f64 = 1e12;
 
 /// Everything to draw.
-pub(crate) struct Figure {
+pub struct Figure {
     /// Solids with something to see, in id order.
     pub parts: Vec<Part>,
     /// Middle of all that is finite and bounded.
@@ -23,8 +23,11 @@ pub(crate) struct Figure {
 }
 
 /// One solid, or a wire that it carries.
-pub(crate) struct Part {
+pub struct Part {
+    /// What to call it.
     pub name: String,
+    /// The solid that carries it.
+    pub solid: SolidId,
     /// Its shapes, or a stick figure.
     pub shapes: Vec<PlacedShape>,
     /// Red, green, blue in 0..1, as on a screen (sRGB).
@@ -87,7 +90,8 @@ impl Figure {
             };
             if !shapes.is_empty() {
                 let (name, color) = (solid.name.clone(), color(m, SolidId(i as u32)));
-                parts.push(Part { name, shapes, color, pose: poses[i], wire: false });
+                let solid = SolidId(i as u32);
+                parts.push(Part { name, solid, shapes, color, pose: poses[i], wire: false });
             }
         }
         for joint in m.joints() {
@@ -96,7 +100,7 @@ impl Figure {
                 if let Region::Curve(curve) = region {
                     let name = format!("{} wire", m.solid(solid).name);
                     let (shapes, pose) = (wire(curve, radius * 0.006), poses[solid.index()]);
-                    parts.push(Part { name, shapes, color: GREY, pose, wire: true });
+                    parts.push(Part { name, solid, shapes, color: GREY, pose, wire: true });
                 }
             }
         }

@@ -9,6 +9,7 @@ mod gltf;
 mod svg;
 mod tessellate;
 
+pub use figure::{Figure, Part};
 pub use gap::{Gap, open_gaps};
 pub use gltf::glb;
 pub use svg::{Background, Options as SvgOptions, svg};

@@ -40,6 +40,7 @@ const DAMPER: f64 = 8.0;
 const LEAST_GRAVITY: f64 = 9.81;
 
 /// One hand's hold.
+#[derive(Clone)]
 pub(super) struct Grip {
     pub hand: u32,
     pub solid: SolidId,
