@@ -215,7 +215,7 @@ const say = (words: string, list: { line: number; message: string }[] = []) => {
 };
 app.on('file', (f) => {
   say(f.ok ? '' : f.message, f.diagnostics);
-  if (f.ok) app.toast(f.message);
+  if (f.ok && f.message) app.toast(f.message);
 });
 app.on('connection', (state) => {
   if (state === 'open') say('');

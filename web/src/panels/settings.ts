@@ -27,7 +27,7 @@ export function settings(app: App): Panel {
   const solver = select('solver', 'Solver', (v) => void app.do(command.solver(v)));
   const policy = select('policy', 'Effort', (v) => void app.do(command.policy(v)));
   policy.field.append(
-    h('option', { value: 'coarse-while-dragging' }, 'coarse while dragging, exact when still'),
+    h('option', { value: 'coarse-while-dragging' }, 'coarse while dragging'),
     h('option', { value: 'always-exact' }, 'always exact'),
   );
 

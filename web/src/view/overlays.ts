@@ -30,6 +30,7 @@ export class Overlays {
   private locals: [THREE.Matrix4, THREE.Matrix4][] = [];
   private scene: SceneMessage | null = null;
   private size = 1;
+  private thickness: number[] = [];
 
   constructor(
     private readonly app: App,
@@ -57,6 +58,14 @@ export class Overlays {
       .sort((a, b) => a - b);
     const usual = thin[Math.floor(thin.length / 2)] ?? 0.05 * radius;
     this.size = Math.min(Math.max(usual, 0.006 * radius), 0.03 * radius);
+    // Pins and sleeves must look out of the thicker of the two solids that they join.
+    const width = scene.solids.map((s) =>
+      Math.min(...s.shapes.filter((x) => !x.wire && x.type !== 'plane').map((x) => x.radius ?? 0.5 * Math.min(...(x.size ?? [0])))),
+    );
+    this.thickness = scene.joints.map((j) => {
+      const both = j.solids.map((s) => width[s]!).filter((w) => Number.isFinite(w) && w > 0);
+      return both.length > 0 ? Math.min(Math.max(...both), 0.06 * radius) : this.size;
+    });
   }
 
   /** The world matrix of one side of a joint, in the scene's coordinates. */
@@ -84,7 +93,7 @@ export class Overlays {
       const frame1 = this.frameOf(i, 0);
       const at = v().setFromMatrixPosition(frame1);
       const axis = v().setFromMatrixColumn(frame1, 0);
-      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, chosen ? 1.25 * r : r, this.color(i, joint));
+      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint));
       if (overlays.frames || chosen) for (const side of [0, 1] as const) this.axes(this.frameOf(i, side), side, r);
       if (overlays.limits || chosen) this.limits(i, joint, frame1, r);
       if (chosen) {
@@ -124,20 +133,20 @@ export class Overlays {
       case 'pin':
       case 'cylindrical':
       case 'screw': {
-        const half = axis.multiplyScalar(joint.kind === 'pin' ? 1.45 * r : 2.4 * r);
+        const half = axis.multiplyScalar(joint.kind === 'pin' ? 1.3 * r : 2.4 * r);
         this.solid.bar(at.clone().sub(half), at.clone().add(half), 0.55 * r, color);
         break;
       }
       case 'slider':
       case 'weld':
-        this.boxes.put(m.clone().scale(joint.kind === 'weld' ? v().setScalar(1.9 * r) : v().set(3.2 * r, 1.5 * r, 1.5 * r)), color);
+        this.boxes.put(m.clone().scale(joint.kind === 'weld' ? v().setScalar(2.1 * r) : v().set(3 * r, 2.2 * r, 2.2 * r)), color);
         break;
       case 'point on plane':
       case 'planar':
         this.boxes.put(m.clone().scale(v().set(0.4 * r, 2.6 * r, 2.6 * r)), color);
         break;
       default:
-        this.dots.dot(at, 1.08 * r, color);
+        this.dots.dot(at, 1.12 * r, color);
     }
   }
 

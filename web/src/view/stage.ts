@@ -30,7 +30,7 @@ const gridFragment = /* glsl */ `
   }
   void main() {
     float fade = 1.0 - smoothstep(0.15 * reach, reach, distance(place, middle));
-    float a = max(0.16 * lines(cell, 1.0), 0.34 * lines(10.0 * cell, 1.2));
+    float a = max(0.13 * lines(cell, 1.0), 0.26 * lines(5.0 * cell, 1.2));
     gl_FragColor = vec4(ink, a * fade);
     #include <colorspace_fragment>
   }`;
@@ -129,8 +129,17 @@ export class Stage {
   }
 
   private paint(): void {
-    const background = new THREE.Color(dark.matches ? 0x1d2229 : 0xe9edf1);
-    this.scene.background = background;
+    const [top, bottom] = dark.matches ? ['#2a313a', '#181c22'] : ['#f6f8fa', '#dde4ea'];
+    const sheet = Object.assign(document.createElement('canvas'), { width: 2, height: 256 });
+    const ink = sheet.getContext('2d')!;
+    const fill = ink.createLinearGradient(0, 0, 0, 256);
+    fill.addColorStop(0, top!);
+    fill.addColorStop(1, bottom!);
+    ink.fillStyle = fill;
+    ink.fillRect(0, 0, 2, 256);
+    const texture = new THREE.CanvasTexture(sheet);
+    texture.colorSpace = THREE.SRGBColorSpace;
+    this.scene.background = texture;
     this.grid.material.uniforms.ink!.value = new THREE.Color(dark.matches ? 0xb8c4d2 : 0x3c4856);
     this.floor.material.opacity = dark.matches ? 0.45 : 0.24;
     this.invalidate();
@@ -201,7 +210,9 @@ export class Stage {
       mesh.scale.setScalar(40 * r);
     }
     this.grid.position.y = ground - 0.002 * r;
-    const cell = 10 ** Math.round(Math.log10(r / 6));
+    // One, two or five of a power of ten, a few of them across the mechanism.
+    const power = 10 ** Math.floor(Math.log10(r / 3));
+    const cell = power * ([5, 2, 1].find((n) => n * power <= r / 3) ?? 1);
     this.grid.material.uniforms.cell!.value = cell;
     this.grid.material.uniforms.reach!.value = 9 * r;
     this.grid.material.uniforms.middle!.value = new THREE.Vector3(center.x, ground, center.z);

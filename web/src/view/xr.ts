@@ -47,7 +47,7 @@ export class Xr {
       () => {},
     );
     this.button.addEventListener('click', () => void (this.session ? this.session.end() : this.enter()));
-    const models = new XRControllerModelFactory();
+    const models = new XRControllerModelFactory().setPath('controllers');
     for (const index of [0, 1]) this.add(index, models);
     stage.before.push((_dt, frame) => frame && this.update());
   }

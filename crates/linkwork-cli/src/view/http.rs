@@ -194,8 +194,8 @@ async fn page(uri: Uri) -> Response {
         "glb" => "model/gltf-binary",
         _ => "application/octet-stream",
     };
-    // Built files carry a hash in their name; the first one does not.
-    let keep = if path == "index.html" { "no-store" } else { "max-age=31536000, immutable" };
+    // Only what lies there carries a hash in its name.
+    let keep = if path.starts_with("assets/") { "max-age=31536000, immutable" } else { "no-cache" };
     Response::builder()
         .header(header::CONTENT_TYPE, kind)
         .header(header::CACHE_CONTROL, keep)

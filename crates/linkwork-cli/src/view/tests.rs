@@ -147,18 +147,14 @@ fn nobody_is_let_in_without_the_token_or_from_another_page() {
         request.headers_mut().insert("Origin", format!("http://evil.example:{port}").parse().expect("a header"));
         assert!(matches!(connect_async(request).await, Err(Error::Http(a)) if a.status() == 403));
         assert!(try_connect(&server, token, Some(&own)).await.is_ok());
-        let status = |path: String| async move {
-            let answer = get(&server, &path).await;
-            answer.split_whitespace().nth(1).expect("a status").parse::<u16>().expect("a number")
-        };
-        assert_eq!(status("/".into()).await, 200);
+        assert_eq!(status(&server, "/").await, 200);
         for path in ["/export/log.json", "/export/scene.glb", "/thumb/fourbar.svg"] {
-            assert_eq!(status(path.into()).await, 401, "{path}");
-            assert_eq!(status(format!("{path}?token={none}")).await, 401, "{path}");
-            assert_eq!(status(format!("{path}?token={token}")).await, 200, "{path}");
+            assert_eq!(status(&server, path).await, 401, "{path}");
+            assert_eq!(status(&server, &format!("{path}?token={none}")).await, 401, "{path}");
+            assert_eq!(status(&server, &format!("{path}?token={token}")).await, 200, "{path}");
         }
         for path in ["/../Cargo.toml", "/%2e%2e/Cargo.toml", "/thumb/..%2f..%2fCargo.svg", "/export/x", "//etc/passwd"] {
-            let got = status(format!("{path}?token={token}")).await;
+            let got = status(&server, &format!("{path}?token={token}")).await;
             assert!(got == 404 || got == 400, "{path}: {got}");
         }
     });
@@ -173,6 +169,11 @@ async fn get(server: &Server, path: &str) -> String {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.expect("it answers");
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+async fn status(server: &Server, path: &str) -> u16 {
+    let answer = get(server, path).await;
+    answer.split_whitespace().nth(1).expect("a status").parse().expect("a number")
 }
 
 /// The same numbers every time.
@@ -414,7 +415,7 @@ fn a_window_that_does_not_read_stalls_nobody() {
 /// loose, since test machines are shared and this is not an optimised build; the figure is printed.
 #[test]
 fn four_thousand_constraints_at_the_socket() {
-    let text = linkwork::generate::generate("ladder", &[12, 48], 1.0).expect("a ladder");
+    let text = linkwork::generate::generate("ladder", &[12, 52], 1.0).expect("a ladder");
     let server = server(&text);
     run(async {
         let mut page = connect(&server).await;
@@ -430,7 +431,7 @@ fn four_thousand_constraints_at_the_socket() {
         let rate = f64::from(count) / start.elapsed().as_secs_f64();
         let solids = scene["solids"].as_array().expect("a list").len() - 1;
         println!("{solids} solids, {joints} joints, {} scalar constraints: {rate:.1} frames/s of {bytes} bytes", 3 * joints);
-        assert!(3 * joints >= 3500, "{joints}");
+        assert!(3 * joints >= 4000, "{joints}");
         assert!(rate > 3.0, "{rate}");
     });
 }
