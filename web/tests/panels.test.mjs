@@ -64,7 +64,7 @@ test('run, pause, step, back, scrub and branch', async () => {
   await command(page, { do: 'reset' });
   await command(page, { do: 'run', on: true });
   await until('time passes', async () => (await frame(page)).time > 0.3);
-  await page.locator('canvas').focus();
+  await page.locator('.view canvas').focus();
   await page.keyboard.press('Space');
   await until('it pauses', async () => !(await frame(page)).running);
   await frames(page, 2);
@@ -288,7 +288,7 @@ test('keyboard only: find a solid, hold it, move it, put it back, read the keys'
   await command(page, { do: 'reset' });
   await frames(page, 3);
   const before = await hash();
-  await page.locator('canvas').focus();
+  await page.locator('.view canvas').focus();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => linkwork.app.scene.solids[linkwork.app.selection.id].name), 'coupler');

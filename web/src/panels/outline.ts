@@ -58,7 +58,7 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     app.picker = (solid, point) => {
       if (!first) {
         first = { solid, point };
-        pickHint.textContent = `“${name(solid)}” it is. Now the second solid, or the same point’s solid behind it.`;
+        pickHint.textContent = `“${name(solid)}” it is. Now the second solid.`;
         return;
       }
       if (first.solid === solid) {

@@ -59,6 +59,8 @@ export class Stage {
   private slow = 0;
   private flight: { from: THREE.Vector3; to: THREE.Vector3; a: THREE.Vector3; b: THREE.Vector3; t: number } | null = null;
   private home = { center: new THREE.Vector3(), radius: 1 };
+  /** The user has not chosen a view: a change of the window's shape may choose a better one. */
+  private atHome = false;
   private direction = new THREE.Vector3(0.5, 0.32, 1).normalize();
 
   constructor(readonly canvas: HTMLCanvasElement) {
@@ -116,7 +118,10 @@ export class Stage {
     this.controls.dampingFactor = 0.12;
     this.controls.zoomToCursor = true;
     this.controls.addEventListener('change', () => this.invalidate());
-    this.controls.addEventListener('start', () => (this.flight = null));
+    this.controls.addEventListener('start', () => {
+      this.flight = null;
+      this.atHome = false;
+    });
 
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
     this.resize();
@@ -151,6 +156,7 @@ export class Stage {
     this.renderer.setSize(box.width, box.height, false);
     this.camera.aspect = box.width / box.height;
     this.camera.updateProjectionMatrix();
+    if (this.atHome) this.look(this.home.center, this.home.radius, true, this.direction);
     this.invalidate();
   }
 
@@ -221,11 +227,13 @@ export class Stage {
     const thin = Math.min(flat.x, flat.z) < 0.45 * Math.max(flat.x, flat.z);
     this.direction = (thin ? axis : new THREE.Vector3(0.62, 0, 1)).setY(thin ? 0.26 : 0.45).normalize();
     if (look) this.look(center, r, true, this.direction);
+    this.atHome ||= look;
     this.invalidate();
   }
 
   /** Moves the eye so that a ball fills the view; at once if the user prefers stillness. */
   look(center: THREE.Vector3, radius: number, jump = false, direction?: THREE.Vector3): void {
+    this.atHome = direction === this.direction;
     const angle = THREE.MathUtils.degToRad(this.camera.fov) / 2;
     const across = Math.atan(Math.tan(angle) * this.camera.aspect);
     const distance = (1.08 * radius) / Math.sin(Math.min(angle, across));
