@@ -6,7 +6,7 @@ CARGO ?= cargo
 NPM ?= npm
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs bench fuzz tools node chromium page test-page
+.PHONY: help run test lint docs bench bench-peers fuzz tools node chromium page test-page
 
 help:
 	@echo "make run     open the viewer: grab a mechanism in the browser            (SCENE=walker for another one)"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint    the first two of these"
 	@echo "make docs    the library's documentation in target/doc/linkwork/"
 	@echo "make bench   measure: the tables in docs/"
+	@echo "make bench-peers   the same ladders by rapier and MuJoCo, beside us"
 	@echo "make fuzz    throw garbage at parser and assembly, $(FUZZ_SECONDS) s each   (FUZZ_SECONDS=60 for less)"
 
 tools:
@@ -70,6 +71,15 @@ test-page: page chromium
 
 bench: tools
 	$(CARGO) run --release --locked -p linkwork-bench
+
+# MuJoCo comes from PyPI into a folder of its own and is used by this benchmark only.
+bench-peers: tools
+	@python3 -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "This benchmark needs Python with venv. This gets it:"; \
+	  echo "  sudo apt-get install -y python3-venv"; exit 1; }
+	@test -x target/mujoco/bin/python || python3 -m venv target/mujoco
+	@target/mujoco/bin/pip install --quiet mujoco==4.0.0
+	LINKWORK_MUJOCO_PYTHON=$(CURDIR)/target/mujoco/bin/python $(CARGO) run --release --locked -p linkwork-bench -- peers
 
 fuzz: tools
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \

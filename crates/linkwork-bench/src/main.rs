@@ -7,6 +7,7 @@ mod machine;
 mod peers;
 mod scenes;
 mod solvers;
+mod steps;
 mod table;
 
 use std::process::ExitCode;
@@ -14,8 +15,13 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 4] =
-    [("assembly", assembly::run), ("solvers", solvers::run), ("growth", growth::run), ("peers", peers::run)];
+const ALL: [Benchmark; 5] = [
+    ("assembly", assembly::run),
+    ("solvers", solvers::run),
+    ("growth", growth::run),
+    ("steps", steps::run),
+    ("peers", peers::run),
+];
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();

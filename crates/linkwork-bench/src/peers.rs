@@ -1,20 +1,18 @@
-//! Beside a peer in the same run: rapier's impulse joints on the same ladders, gaps measured by the same code.
+//! Beside peers in the same run: whole steps of rapier and, where a Python with it is named, of MuJoCo, on the same ladders;
+//! gaps and energies measured alike.
 
 use crate::scenes::{DT, GRAVITY, Scene};
-use crate::table::{Table, int, ms, none, number, sci, text};
-use linkwork::math::exp;
-use linkwork::rows::{Masses, Rows};
-use linkwork::solve::{LinearSolver, Problem, SolverKind, Work};
-use linkwork::{SolidId, State, Vector};
+use crate::steps::{Judge, LADDERS, STEPS, swing};
+use crate::table::{Cell, Table, ms, number, sci, text};
+use linkwork::{SolidId, State, StepConfig, Vector};
 use rapier3d_f64::prelude::{
     MassProperties, PhysicsWorld, RigidBodyBuilder, RigidBodyHandle, SphericalJointBuilder,
 };
+use std::process::Command;
 use std::time::Instant;
 
-/// Frames: one second.
-const STEPS: usize = 60;
-/// How much more than our correction a setting may cost.
-const FACTOR: f64 = 200.0;
+/// How much more than our step a setting may cost.
+const FACTOR: f64 = 400.0;
 
 /// What decides rapier's accuracy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +85,7 @@ impl Peer {
 }
 
 /// Largest distance between the two anchor points of a joint.
-fn gap(scene: &Scene, state: &State) -> f64 {
+pub fn gap(scene: &Scene, state: &State) -> f64 {
     let mut worst = 0.0;
     for j in scene.m.joints() {
         let [a, b] = j.frames.map(|f| state.pose(&scene.m, f.solid).transform_point(f.pose.translation));
@@ -100,183 +98,129 @@ fn gap(scene: &Scene, state: &State) -> f64 {
     worst
 }
 
-/// One run of a second.
+/// One run of a peer.
 struct Run {
-    /// Of the fastest step: all do the same work.
+    /// What it is and how it is set.
+    what: String,
+    /// Median step.
     seconds: f64,
     /// Largest at the end of any step.
     gap: f64,
+    /// Largest energy error by the largest kinetic energy.
+    energy: f64,
 }
 
-/// Runs the peer; `each` sees every state a step starts from.
-fn simulate(scene: &Scene, setting: Setting, mut each: impl FnMut(State)) -> Run {
+/// Runs rapier.
+fn rapier(scene: &Scene, setting: Setting) -> Run {
     let mut peer = Peer::new(scene, setting);
-    let mut run = Run { seconds: f64::INFINITY, gap: 0.0 };
+    let mut judge = Judge::new(scene, &peer.state(scene));
+    let mut seconds = Vec::new();
     for _ in 0..STEPS {
-        each(peer.state(scene));
         let t = Instant::now();
         peer.world.step();
-        run.seconds = run.seconds.min(t.elapsed().as_secs_f64());
-        let gap = gap(scene, &peer.state(scene));
-        // A gap that is not a number is the largest of all.
-        if !(gap <= run.gap) {
-            run.gap = gap;
+        seconds.push(t.elapsed().as_secs_f64());
+        judge.see(scene, &peer.state(scene));
+    }
+    seconds.sort_by(f64::total_cmp);
+    let Setting { substeps, sweeps, relax } = setting;
+    let mark = if setting == DEFAULT { ", defaults" } else { "" };
+    Run {
+        what: format!("rapier, {substeps} substeps, {sweeps} sweeps, {relax} relaxations{mark}"),
+        seconds: seconds[STEPS / 2],
+        gap: judge.gap,
+        energy: judge.energy(),
+    }
+}
+
+/// Runs MuJoCo by the Python that `LINKWORK_MUJOCO_PYTHON` names: every setting it knows, or nothing.
+fn mujoco(bars: usize, patterns: usize, heavy: f64) -> Vec<Run> {
+    let Ok(python) = std::env::var("LINKWORK_MUJOCO_PYTHON") else { return Vec::new() };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/mujoco_ladders.py");
+    let args = [bars.to_string(), patterns.to_string(), heavy.to_string(), STEPS.to_string(), DT.to_string()];
+    let output = match Command::new(&python).arg(script).args(args).output() {
+        Ok(output) if output.status.success() => output,
+        Ok(output) => {
+            eprintln!("MuJoCo: {}", String::from_utf8_lossy(&output.stderr));
+            return Vec::new();
         }
-    }
-    run
-}
-
-/// A correction: rows, factor, solve, displace.
-struct Corrector<'a> {
-    scene: &'a Scene,
-    solver: Box<dyn LinearSolver>,
-    rows: Rows,
-    masses: Masses,
-    b: Vec<f64>,
-    lambda: Vec<f64>,
-    dq: Vec<[f64; 6]>,
-}
-
-impl Corrector<'_> {
-    fn correct(&mut self, state: &mut State) {
-        let scene = self.scene;
-        self.masses.update(&scene.m, state);
-        self.rows.fill(&scene.m, state, scene.joints(), |j| scene.graph.default_rank(j));
-        let n = self.rows.len();
-        self.b.clear();
-        self.b.extend((0..n).map(|r| self.rows.wanted(r)));
-        self.lambda.clear();
-        self.lambda.resize(n, 0.0);
-        let (rows, masses) = (&self.rows, &self.masses);
-        self.solver.factor(&Problem { rows, masses, active: &[], damping: None });
-        self.solver.solve(&self.b, &mut self.lambda, &Work::default());
-        self.dq.clear();
-        self.dq.resize(masses.len(), [0.0; 6]);
-        self.rows.apply_transposed(&self.lambda, masses, &mut self.dq);
-        for (i, dq) in self.dq.iter().enumerate().skip(1) {
-            state.displace(i, dq);
+        Err(e) => {
+            eprintln!("MuJoCo: cannot run {python}: {e}");
+            return Vec::new();
         }
-    }
-}
-
-/// Where a frame of free motion leads: what the joints have to correct.
-fn predict(scene: &Scene, mut s: State) -> State {
-    for (i, solid) in scene.m.solids().iter().enumerate().skip(1).filter(|(_, s)| !s.is_fixed()) {
-        debug_assert!(solid.mass.mass > 0.0);
-        let v = s.velocities[i] - Vector::new(0.0, GRAVITY * DT, 0.0);
-        s.centers[i] += v * DT;
-        s.rotations[i] = (exp(s.spins[i] * DT) * s.rotations[i]).normalize();
-    }
-    s
-}
-
-/// Our side at the peer's poses: seconds of one correction, the predicted gap, and what one and two corrections leave.
-fn ours(scene: &Scene, states: &[State]) -> (f64, [f64; 3]) {
-    let mut c = Corrector {
-        scene,
-        solver: SolverKind::Auto.make(),
-        rows: Rows::default(),
-        masses: Masses::default(),
-        b: Vec::new(),
-        lambda: Vec::new(),
-        dq: Vec::new(),
     };
-    let (mut seconds, mut gaps) = (f64::INFINITY, [0.0_f64; 3]);
-    for (i, start) in states.iter().enumerate() {
-        let predicted = predict(scene, start.clone());
-        let mut s = predicted.clone();
-        gaps[0] = gaps[0].max(gap(scene, &s));
-        for k in 1..3 {
-            let t = Instant::now();
-            c.correct(&mut s);
-            // The first one analyses the topology.
-            if i > 0 {
-                seconds = seconds.min(t.elapsed().as_secs_f64());
-            }
-            gaps[k] = gaps[k].max(gap(scene, &s));
-        }
-    }
-    (seconds, gaps)
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let parsed = lines.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
+    let number = |v: &serde_json::Value, key: &str| v[key].as_f64().unwrap_or(f64::NAN);
+    parsed
+        .map(|v| Run {
+            what: format!(
+                "MuJoCo {}, {}, solref {}",
+                v["version"].as_str().unwrap_or("?"),
+                v["integrator"].as_str().unwrap_or("?"),
+                v["solref"].as_str().unwrap_or("?")
+            ),
+            seconds: number(&v, "seconds"),
+            gap: number(&v, "gap"),
+            energy: number(&v, "energy"),
+        })
+        .collect()
 }
 
 /// The tables.
 pub fn run() -> Vec<Table> {
     let mut t = Table::new(
-        "Ladders falling for one second, 60 steps of 1/60 s, one thread, no colliders. rapier3d-f64 0.36.1: whole steps, \
-         impulse spherical joints at their default (greatest) stiffness; `substeps` = num_solver_iterations, `sweeps` = \
-         num_internal_pgs_iterations, `relax` = num_internal_stabilization_iterations. Of all combinations of \
-         4, 16, 64, ... substeps, 1, 4 or 16 sweeps and 1 or 4 relaxations up to about 200 times our cost: the defaults, \
-         then each one that improves the gap over all faster ones. Linkwork has no stepping yet: its lines are the joint \
-         solve only (rows + factor + solve + displace), NOT a whole step, started from free motion out of the states that \
-         rapier's most accurate run reaches. Times are of the fastest of the 60; the gap is the largest distance between \
-         the two anchor points of a joint at the end of any step.",
-        &[
-            "ladder",
-            "heavy",
-            "what",
-            "substeps",
-            "sweeps",
-            "relax",
-            "ms",
-            "times one correction",
-            "largest gap",
-        ],
+        "Whole steps beside peers: ladders swinging for two seconds, 120 steps of 1/60 s from a straight start, one thread, \
+         no colliders, same masses and inertias. Times are medians. rapier3d-f64 0.36.1: impulse spherical joints at their \
+         greatest stiffness, of all combinations of 4, 16, 64, ... substeps, 1 or 4 sweeps and 1 or 4 relaxations: its \
+         defaults, then each one that improves the gap over all faster ones. MuJoCo (with `make bench-peers`): free bodies, \
+         `connect` for every joint, sparse Newton. Gap: largest distance between the two anchors of a joint after any step; \
+         energy error: largest |E(t) - E(0)| by the largest kinetic energy. A gap above 1 means that it blew up.",
+        &["ladder", "heavy", "what", "ms", "times ours", "largest gap", "energy error"],
     );
-    for (bars, patterns) in [(12, 1), (12, 4), (1, 48), (1, 96), (6, 96)] {
+    for (bars, patterns) in LADDERS {
         for heavy in [1.0, 3.0] {
-            let scene = Scene::ladder(bars, patterns, heavy);
-            lines(&mut t, &scene);
+            lines(&mut t, bars, patterns, heavy);
         }
     }
     vec![t]
 }
 
-fn lines(t: &mut Table, scene: &Scene) {
-    let mut start = Vec::new();
-    simulate(scene, DEFAULT, |s| start.push(s));
-    let (mut one, _) = ours(scene, &start);
-    let mut runs: Vec<(Setting, Run)> = Vec::new();
-    let mut best: (f64, Vec<State>) = (f64::INFINITY, start);
+fn lines(t: &mut Table, bars: usize, patterns: usize, heavy: f64) {
+    let scene = Scene::ladder(bars, patterns, heavy);
+    let mut ours = Vec::new();
+    for tolerance in [1e-5, 1e-8] {
+        let s = swing(&scene, &StepConfig { dt: DT, tolerance, ..Default::default() });
+        let what = format!("linkwork, variational, tolerance {tolerance:.0e}");
+        ours.push(Run { what, seconds: s.median(), gap: s.gap, energy: s.energy });
+    }
+    let base = ours[0].seconds;
+    let mut runs = Vec::new();
     for relax in [1, 4] {
-        for sweeps in [1, 4, 16] {
+        for sweeps in [1, 4] {
             for substeps in (1..).map(|k| 1 << (2 * k)) {
-                let mut states = Vec::new();
                 let setting = Setting { substeps, sweeps, relax };
-                let run = simulate(scene, setting, |s| states.push(s));
-                if run.gap < best.0 {
-                    best = (run.gap, states);
-                }
+                let run = rapier(&scene, setting);
                 let seconds = run.seconds;
-                runs.push((setting, run));
+                runs.push((setting == DEFAULT, run));
                 // The next is four times as long.
-                if 2.0 * seconds > FACTOR * one {
+                if 2.0 * seconds > FACTOR * base {
                     break;
                 }
             }
         }
     }
-    let (seconds, gaps) = ours(scene, &best.1);
-    one = one.min(seconds);
-    let head = |what: &str| vec![text(&*scene.name), number(scene.heavy), text(what)];
-    for (k, what) in ["free motion", "linkwork, 1 correction", "linkwork, 2 corrections"].iter().enumerate() {
-        let mut row = head(what);
-        row.extend([none(), none(), none()]);
-        row.push(if k == 0 { none() } else { ms(k as f64 * one) });
-        row.push(if k == 0 { none() } else { number(k as f64) });
-        row.push(sci(gaps[k]));
-        t.push(row);
-    }
     runs.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
     let mut least = f64::INFINITY;
-    for (s, run) in &runs {
+    runs.retain(|(default, run)| {
         let ahead = run.gap < 0.9 * least;
         least = least.min(run.gap);
-        if !ahead && *s != DEFAULT {
-            continue;
-        }
-        let mut row = head(if *s == DEFAULT { "rapier, defaults" } else { "rapier" });
-        row.extend([int(s.substeps), int(s.sweeps), int(s.relax)]);
-        row.extend([ms(run.seconds), number(run.seconds / one), sci(run.gap)]);
+        ahead || *default
+    });
+    let all = ours.into_iter().chain(runs.into_iter().map(|r| r.1)).chain(mujoco(bars, patterns, heavy));
+    for run in all {
+        let head: [Cell; 3] = [text(&*scene.name), number(heavy), text(run.what)];
+        let mut row: Vec<Cell> = head.into();
+        row.extend([ms(run.seconds), number(run.seconds / base), sci(run.gap), sci(run.energy)]);
         t.push(row);
     }
 }

@@ -1,7 +1,7 @@
 //! Files in and out: read no more than can be used, never leave half a file behind.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The bytes of a file, or why they cannot be had. Reads at most one byte more than `limit`, so that endless devices
@@ -38,36 +38,89 @@ pub fn check_writable(path: &Path) -> Result<(), String> {
 
 /// Writes a file as a whole: a failure on the way leaves what was there before.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    try_write(path, bytes).map_err(|e| format!("cannot write `{}`: {e}", path.display()))
+    let mut stream = Stream::begin(path)?;
+    stream.write(bytes)?;
+    stream.finish()
 }
 
-fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Follow links, so that the file changes and not the link.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let existing = fs::metadata(&target).ok();
-    if existing.as_ref().is_some_and(|m| !m.is_file()) {
-        // A device or a pipe is written to, not replaced.
-        return fs::OpenOptions::new().write(true).open(&target)?.write_all(bytes);
+/// A file that is written piece by piece. It appears under its name only when it is finished; dropped before, it leaves
+/// what was there.
+pub struct Stream {
+    /// As the user named it.
+    path: PathBuf,
+    target: PathBuf,
+    /// Where the bytes go until the end; `None` for a device or a pipe, which is written to and not replaced.
+    part: Option<PathBuf>,
+    file: BufWriter<File>,
+    permissions: Option<fs::Permissions>,
+}
+
+impl Stream {
+    /// Opens it.
+    pub fn begin(path: &Path) -> Result<Self, String> {
+        Self::try_begin(path).map_err(|e| said(path, e))
     }
-    let Some(name) = target.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"));
-    };
-    if existing.as_ref().is_some_and(|m| m.permissions().readonly()) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+
+    fn try_begin(path: &Path) -> io::Result<Self> {
+        // Follow links, so that the file changes and not the link.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let existing = fs::metadata(&target).ok();
+        let new = |part: Option<PathBuf>, file: File, permissions| Self {
+            path: path.to_owned(),
+            target: target.clone(),
+            part,
+            file: BufWriter::new(file),
+            permissions,
+        };
+        if existing.as_ref().is_some_and(|m| !m.is_file()) {
+            return Ok(new(None, fs::OpenOptions::new().write(true).open(&target)?, None));
+        }
+        let Some(name) = target.file_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"));
+        };
+        if existing.as_ref().is_some_and(|m| m.permissions().readonly()) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+        }
+        let mut beside = std::ffi::OsString::from(".");
+        beside.push(name);
+        beside.push(format!(".{}.part", std::process::id()));
+        let part = parent(&target).join(beside);
+        let file = File::create(&part)?;
+        Ok(new(Some(part), file, existing.map(|m| m.permissions())))
     }
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}.part", std::process::id()));
-    let part = parent(&target).join(beside);
-    let written = File::create(&part).and_then(|mut f| f.write_all(bytes)).and_then(|()| match existing {
-        Some(m) => fs::set_permissions(&part, m.permissions()),
-        None => Ok(()),
-    });
-    let result = written.and_then(|()| fs::rename(&part, &target));
-    if result.is_err() {
-        let _ = fs::remove_file(&part);
+
+    /// The next piece.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.file.write_all(bytes).map_err(|e| said(&self.path, e))
     }
-    result
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> Result<(), String> {
+        self.try_finish().map_err(|e| said(&self.path, e))
+    }
+
+    fn try_finish(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let Some(part) = &self.part else { return Ok(()) };
+        if let Some(permissions) = self.permissions.take() {
+            fs::set_permissions(part, permissions)?;
+        }
+        fs::rename(part, &self.target)?;
+        self.part = None;
+        Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+fn said(path: &Path, e: io::Error) -> String {
+    format!("cannot write `{}`: {e}", path.display())
 }
 
 /// The folder a path lies in; `.` for a bare name.

@@ -1,27 +1,33 @@
-//! The `linkwork` command: reads scenes, checks them, puts them together, lays them out, makes new ones.
+//! The `linkwork` command: reads scenes, checks them, puts them together, lets them move, lays them out, makes new ones.
 //!
-//! One file a command. What they share: [`scene`] reads, [`files`] writes, [`report`] counts and examines, [`terminal`]
+//! One file a command. What they share: [`scene`] reads, [`files`] writes, [`report`] counts and examines, [`simulate`]
+//! steps and measures, [`plot`] draws charts and pages, [`terminal`]
 //! knows about colours, pipes and progress, and [`failure`] holds the exit codes.
 
 mod assemble;
 mod check;
+mod compare;
 mod failure;
 mod files;
 mod fmt;
 mod generate;
+mod plot;
 mod report;
+mod run;
 mod scene;
 mod shell;
+mod simulate;
 mod terminal;
 mod view;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Assembles and examines articulated solids, closed loops included.
+/// Assembles, examines and animates articulated solids, closed loops included.
 ///
 /// A scene is a text file (`.lw`) of solids and of the joints and constraints between them. `linkwork assemble` moves
 /// the solids from wherever they are to where the constraints hold, or says in words which of them cannot be met.
+/// `linkwork run` lets time pass.
 #[derive(Parser)]
 #[command(name = "linkwork", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -33,6 +39,7 @@ const EXAMPLES: &str = "\
 Examples:
   linkwork check scenes/fourbar.lw                     what is in it, what moves, what is wrong
   linkwork assemble scenes/jansen.lw -o jansen.svg     put it together and draw it
+  linkwork run scenes/fourbar.lw --seconds 2 --record fourbar.glb    animate it
   linkwork generate ladder 3 10 | linkwork check -     a scene from a pipe
   linkwork fmt scenes/*.lw                             canonical layout
   linkwork view                                        grab it, in the browser
@@ -46,6 +53,8 @@ Exit codes:
 enum Command {
     Check(check::Args),
     Assemble(assemble::Args),
+    Run(run::Args),
+    Compare(compare::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
     View(view::Args),
@@ -65,6 +74,8 @@ fn main() -> ExitCode {
     let (json, result) = match cli.command {
         Command::Check(args) => (args.json, check::run(&args)),
         Command::Assemble(args) => (args.json, assemble::run(&args)),
+        Command::Run(args) => (args.json, run::run(&args)),
+        Command::Compare(args) => (args.json, compare::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
         Command::View(args) => (false, view::run(&args)),

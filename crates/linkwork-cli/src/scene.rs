@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use crate::files;
 use crate::terminal::{self, Paint};
-use linkwork::scene::{LineIndex, Record, Report, Scene, Severity, limits, load_bytes};
+use linkwork::formats::csv;
+use linkwork::scene::{Body, LineIndex, Record, Report, Scene, Severity, limits, load_bytes};
 use linkwork::{JointId, Mechanism, SolidId};
 use std::path::{Path, PathBuf};
 
@@ -104,20 +105,21 @@ impl Loaded {
 
     /// Blocks that are read and checked, and that no command can honour yet. The soft ones come first.
     pub fn not_simulated(&self) -> Vec<String> {
-        let s = &self.scene;
-        let named = |kind: &str, name: &str| {
-            if name.is_empty() { format!("a {kind} without a name") } else { format!("{kind} `{name}`") }
+        let skin = |name: &str| match name {
+            "" => "a skin without a name".to_owned(),
+            name => format!("skin `{name}`"),
         };
-        let soft = self.not_assembled();
-        let skins = s.skins.iter().map(|x| named("skin", &x.name));
-        let springs = s.mechanism.springs.iter().map(|x| named("spring", &x.name));
-        let forces = s.mechanism.forces.iter().map(|x| named("force", &x.name));
-        let m = &s.mechanism;
-        let drives = (0..m.joints().len() as u32)
-            .map(JointId)
-            .filter(|j| !m.joint(*j).drives.is_empty())
-            .map(|j| format!("the drive of `{}`", m.joint_name(j)));
-        soft.into_iter().chain(skins).chain(springs).chain(forces).chain(drives).collect()
+        let skins = self.scene.skins.iter().map(|x| skin(&x.name));
+        self.not_assembled().into_iter().chain(skins).collect()
+    }
+
+    /// The solids to record: those that the scene watches, or all of them.
+    pub fn watched(&self) -> Vec<SolidId> {
+        if self.scene.watch.is_empty() {
+            return csv::everything(self.mechanism());
+        }
+        let solid = |b: &Body| if let Body::Solid(id) = b { Some(*id) } else { None };
+        self.scene.watch.iter().filter_map(solid).collect()
     }
 
     /// Soft bodies: the part of [`not_simulated`](Self::not_simulated) that a reader would miss in an assembly.

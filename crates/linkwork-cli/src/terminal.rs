@@ -157,3 +157,52 @@ impl Drop for Watch {
         }
     }
 }
+
+/// How far a simulation has come: a bar with simulated time, speed and the largest gap.
+pub struct RunBar {
+    start: Instant,
+    drawn: Instant,
+    line: Option<ProgressBar>,
+    wanted: bool,
+    what: String,
+    steps: u64,
+}
+
+impl RunBar {
+    /// Of so many steps. `what` says what is going on.
+    pub fn start(what: impl Into<String>, steps: u64) -> Self {
+        let now = Instant::now();
+        let wanted = std::io::stderr().is_terminal();
+        Self { start: now, drawn: now, line: None, wanted, what: what.into(), steps }
+    }
+
+    /// Steps taken, seconds simulated since the start of the run, and the gap now.
+    pub fn at(&mut self, done: u64, simulated: f64, gap: f64) {
+        let wait = if self.line.is_some() { Duration::from_millis(100) } else { WORTH_SHOWING };
+        if !self.wanted || self.drawn.elapsed() < wait {
+            return;
+        }
+        self.drawn = Instant::now();
+        let (steps, what) = (self.steps, &self.what);
+        let line = self.line.get_or_insert_with(|| {
+            let line = ProgressBar::new(steps);
+            let look = "{prefix}  {wide_bar:.cyan/dim} {percent:>3} %  {msg}  {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(look) {
+                line.set_style(style);
+            }
+            line.set_prefix(what.clone());
+            line
+        });
+        let speed = simulated / self.start.elapsed().as_secs_f64();
+        line.set_message(format!("{simulated:.2} s  {speed:.1}x real time  gap {gap:.1e}"));
+        line.set_position(done);
+    }
+}
+
+impl Drop for RunBar {
+    fn drop(&mut self) {
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
+        }
+    }
+}

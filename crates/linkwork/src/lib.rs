@@ -12,6 +12,7 @@ pub mod math;
 pub mod measure;
 pub mod mechanism;
 pub mod predict;
+pub mod record;
 pub mod rows;
 pub mod scene;
 pub mod session;
@@ -30,6 +31,7 @@ pub use joint::{
 pub use material::Material;
 pub use math::{Matrix, Pose, Rotation, Vector};
 pub use mechanism::{MaterialId, Mechanism, ModelError, TrajectoryId};
+pub use record::Recorder;
 pub use scene::generate;
 pub use session::Session;
 pub use shape::{Mesh, PlacedShape, Shape};

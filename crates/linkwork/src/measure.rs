@@ -1,8 +1,10 @@
-//! Energy and momentum of a state.
+//! Energy, momentum and gaps of a state.
 
+use crate::joint::JointId;
 use crate::math::Vector;
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, Masses, Rows};
+use crate::record::Sample;
+use crate::rows::{Gaps, Law, Masses, Rows, Source};
 use crate::state::State;
 
 /// Energies in joules.
@@ -30,6 +32,11 @@ pub struct Momentum {
     pub linear: Vector,
     /// kg m^2/s.
     pub angular: Vector,
+    /// Sum of the sizes of all solids' linear momenta: what a drift is measured against. Unlike `linear` it does not
+    /// vanish when the solids' momenta cancel out.
+    pub linear_size: f64,
+    /// The same of their angular momenta about the origin.
+    pub angular_size: f64,
 }
 
 /// Measures states of one mechanism; keeps its scratch.
@@ -75,10 +82,31 @@ impl Meter {
         for i in 0..m.solids().len() {
             let p = s.velocities[i] * self.masses.mass(i);
             let q = s.rotations[i];
+            let l = s.centers[i].cross(p) + q * (*self.masses.inertia(i) * (q.inverse() * s.spins[i]));
             sum.linear += p;
-            sum.angular += s.centers[i].cross(p) + q * (*self.masses.inertia(i) * (q.inverse() * s.spins[i]));
+            sum.angular += l;
+            sum.linear_size += p.length();
+            sum.angular_size += l.length();
         }
         sum
+    }
+
+    /// The largest gaps of a state over what is rigid and holds at its time: joints and motors without softness.
+    pub fn gaps(&mut self, m: &Mechanism, s: &State) -> Gaps {
+        self.rows.fill_motion(m, s, |_| crate::joint::Rank::Primary);
+        crate::step::rigid_gaps(&self.rows)
+    }
+
+    /// All of it.
+    pub fn sample(&mut self, m: &Mechanism, s: &State) -> Sample {
+        Sample { gaps: self.gaps(m, s), energy: self.energy(m, s), momentum: self.momentum(m, s) }
+    }
+
+    /// The gap of every joint that is rigid and holds at the state's time, in joint order.
+    pub fn joint_gaps(&mut self, m: &Mechanism, s: &State) -> Vec<(JointId, Gaps)> {
+        self.rows.fill_motion(m, s, |_| crate::joint::Rank::Primary);
+        let joints = self.rows.groups.iter().filter(|g| g.source == Source::Joint && g.law == Law::Hold);
+        joints.map(|g| (g.joint, self.rows.group_gaps(g))).collect()
     }
 }
 

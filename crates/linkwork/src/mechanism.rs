@@ -11,6 +11,7 @@ use crate::state::State;
 use crate::trajectory::Trajectory;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names a material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +58,12 @@ pub struct Mechanism {
 /// Most scalar rows of one joint: every condition the language has, several times over.
 const MOST_ROWS: usize = 64;
 
+/// A number that no other change of any mechanism has: caches that compare it never mistake one mechanism for another.
+fn next_epoch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Why something cannot be part of a mechanism.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError(pub String);
@@ -88,7 +95,7 @@ impl Mechanism {
             forces: Vec::new(),
             springs: Vec::new(),
             gravity: Vector::new(0.0, -9.81, 0.0),
-            epoch: 0,
+            epoch: next_epoch(),
         }
     }
 
@@ -124,7 +131,7 @@ impl Mechanism {
         let id = SolidId(self.solids.len() as u32);
         self.names.insert(solid.name.clone(), id);
         self.solids.push(solid);
-        self.epoch += 1;
+        self.epoch = next_epoch();
         Ok(id)
     }
 
@@ -164,7 +171,7 @@ impl Mechanism {
         self.counters.push(self.counter_count);
         self.counter_count += joint.counted_ranges().count() as u32;
         self.joints.push(joint);
-        self.epoch += 1;
+        self.epoch = next_epoch();
         Ok(id)
     }
 
@@ -189,7 +196,7 @@ impl Mechanism {
         let before = self.joints[id.index()].counted_ranges().count();
         f(&mut self.joints[id.index()]);
         debug_assert_eq!(before, self.joints[id.index()].counted_ranges().count());
-        self.epoch += 1;
+        self.epoch = next_epoch();
     }
     /// Changes the initial pose and mass data of a solid; its name stays.
     pub fn edit_solid(&mut self, id: SolidId, f: impl FnOnce(&mut Solid)) {
@@ -197,7 +204,7 @@ impl Mechanism {
         let name = solid.name.clone();
         f(solid);
         solid.name = name;
-        self.epoch += 1;
+        self.epoch = next_epoch();
     }
     /// The solid or particle of that name.
     pub fn find(&self, name: &str) -> Option<SolidId> {
@@ -287,7 +294,6 @@ impl Part {
             part.counter_count += joint.counted_ranges().count() as u32;
             part.joints.push(joint);
         }
-        part.epoch = 1;
         Self { mechanism: part, solids, joints: island.joints.clone() }
     }
 

@@ -4,19 +4,24 @@ use crate::joint::{Direction, JointId};
 use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
 use crate::solid::{Kernel, SolidId};
+use serde::{Deserialize, Serialize};
 
-/// Poses, velocities, counted angles and time.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Poses, velocities, counted angles and time. [`crate::formats::snapshot`] turns it into bytes and back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Seconds since the start.
     pub time: f64,
     /// Centre of mass of each solid, world.
+    #[serde(with = "plain::vectors")]
     pub centers: Vec<Vector>,
     /// Orientation of each solid.
+    #[serde(with = "plain::turns")]
     pub rotations: Vec<Rotation>,
     /// Velocity of each centre of mass.
+    #[serde(with = "plain::vectors")]
     pub velocities: Vec<Vector>,
     /// Angular velocity of each solid, world axes.
+    #[serde(with = "plain::vectors")]
     pub spins: Vec<Vector>,
     /// Counted angles (twists, limited rotations, screws) with their whole turns.
     pub angles: Vec<f64>,
@@ -25,14 +30,16 @@ pub struct State {
 }
 
 /// What a step leaves for the next one. Part of the snapshot: the same state has the same future, bit for bit.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Length of the last step; zero before the first.
     pub step: f64,
     /// Force along each row that acted at the end of the last step: the first guess of the next.
     pub forces: Vec<f64>,
-    /// By how much the guess was too small last time.
-    pub trend: Vec<f64>,
+    /// The same one step earlier.
+    pub before: Vec<f64>,
+    /// Forces by which taut joints make solids harder to turn; empty where that is not needed.
+    pub pull: Vec<f64>,
 }
 
 impl State {
@@ -157,8 +164,40 @@ impl State {
         self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
         eat(self.memory.step);
-        self.memory.forces.iter().chain(&self.memory.trend).copied().for_each(&mut eat);
+        self.memory
+            .forces
+            .iter()
+            .chain(&self.memory.before)
+            .chain(&self.memory.pull)
+            .copied()
+            .for_each(&mut eat);
         h
+    }
+}
+
+/// Vectors and quaternions as plain numbers in order, so that what is saved does not depend on the maths library.
+mod plain {
+    pub mod vectors {
+        use crate::math::Vector;
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        pub fn serialize<S: Serializer>(list: &[Vector], s: S) -> Result<S::Ok, S::Error> {
+            s.collect_seq(list.iter().map(|v| v.to_array()))
+        }
+        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Vector>, D::Error> {
+            Ok(Vec::<[f64; 3]>::deserialize(d)?.into_iter().map(Vector::from_array).collect())
+        }
+    }
+    pub mod turns {
+        use crate::math::Rotation;
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        pub fn serialize<S: Serializer>(list: &[Rotation], s: S) -> Result<S::Ok, S::Error> {
+            s.collect_seq(list.iter().map(|q| q.to_array()))
+        }
+        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Rotation>, D::Error> {
+            Ok(Vec::<[f64; 4]>::deserialize(d)?.into_iter().map(Rotation::from_array).collect())
+        }
     }
 }
 

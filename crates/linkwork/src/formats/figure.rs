@@ -150,7 +150,7 @@ fn wire(curve: &Curve, radius: f64) -> Vec<PlacedShape> {
 }
 
 /// A pose that can be written down: what is not finite becomes zero or the identity.
-fn drawable(p: Pose) -> Pose {
+pub(crate) fn drawable(p: Pose) -> Pose {
     let t = p.translation;
     let ok = t.is_finite() && t.abs().max_element() < FARTHEST;
     let q = p.rotation;

@@ -35,17 +35,19 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn glb(m: &Mechanism, s: &State) -> Vec<u8> {
-    Scene::new(m, s).write()
+    Scene::new(&Figure::new(m, s)).write()
 }
 
 /// A glTF document being built: JSON values and the bytes they point into.
 #[derive(Default)]
-struct Scene {
+pub(super) struct Scene {
     nodes: Vec<Value>,
     meshes: Vec<Value>,
     materials: Vec<Value>,
     accessors: Vec<Value>,
     views: Vec<Value>,
+    /// Baked motions, see `animation.rs`.
+    pub(super) animations: Vec<Value>,
     bytes: Vec<u8>,
     geometry: BTreeMap<Vec<u64>, Option<Geometry>>,
     mesh_of: BTreeMap<(Vec<Geometry>, usize), usize>,
@@ -61,8 +63,8 @@ struct Geometry {
 }
 
 impl Scene {
-    fn new(m: &Mechanism, s: &State) -> Self {
-        let figure = Figure::new(m, s);
+    /// A node for each part of the figure, in order, and the root behind them.
+    pub(super) fn new(figure: &Figure) -> Self {
         let mut scene = Self::default();
         // Half the side of the square that stands for a plane: clearly wider than what stands on it.
         let plane = 3.0 * figure.radius;
@@ -147,7 +149,7 @@ impl Scene {
         let position = self.vectors(&t.positions, true);
         let normal = self.vectors(&t.normals, false);
         let bytes: Vec<u8> = t.indices.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let view = self.view(&bytes, ELEMENT_ARRAY_BUFFER);
+        let view = self.view(&bytes, Some(ELEMENT_ARRAY_BUFFER));
         let indices = self.accessor(json!({
             "bufferView": view, "componentType": UNSIGNED_INT, "count": t.indices.len(), "type": "SCALAR",
         }));
@@ -158,7 +160,7 @@ impl Scene {
     fn vectors(&mut self, vectors: &[Vector], bounds: bool) -> usize {
         let stored: Vec<[f32; 3]> = vectors.iter().map(|v| v.to_array().map(|x| x as f32)).collect();
         let bytes: Vec<u8> = stored.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        let view = self.view(&bytes, ARRAY_BUFFER);
+        let view = self.view(&bytes, Some(ARRAY_BUFFER));
         let mut accessor = json!({
             "bufferView": view, "componentType": FLOAT, "count": stored.len(), "type": "VEC3",
         });
@@ -177,22 +179,51 @@ impl Scene {
         self.accessor(accessor)
     }
 
+    /// Numbers of an animation, `width` of them per element; with their bounds if asked for.
+    pub(super) fn track(&mut self, numbers: &[f32], width: usize, bounds: bool) -> usize {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let kind = match width {
+            1 => "SCALAR",
+            3 => "VEC3",
+            _ => "VEC4",
+        };
+        // No target: it is not for the graphics card.
+        let view = self.view(&bytes, None);
+        let mut accessor = json!({
+            "bufferView": view, "componentType": FLOAT, "count": numbers.len() / width, "type": kind,
+        });
+        if bounds {
+            let low = numbers.iter().copied().fold(f32::INFINITY, f32::min);
+            let high = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            accessor["min"] = json!([f64::from(low)]);
+            accessor["max"] = json!([f64::from(high)]);
+        }
+        self.accessor(accessor)
+    }
+
+    /// How many more bytes the file can take.
+    pub(super) fn room(&self) -> usize {
+        LARGEST.saturating_sub(self.bytes.len())
+    }
+
     fn accessor(&mut self, accessor: Value) -> usize {
         self.accessors.push(accessor);
         self.accessors.len() - 1
     }
 
     /// A piece of the buffer. Every element has 4 bytes or a multiple, so pieces stay aligned by themselves.
-    fn view(&mut self, bytes: &[u8], target: u32) -> usize {
-        self.views.push(json!({
-            "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len(), "target": target,
-        }));
+    fn view(&mut self, bytes: &[u8], target: Option<u32>) -> usize {
+        let mut view = json!({ "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len() });
+        if let Some(target) = target {
+            view["target"] = json!(target);
+        }
+        self.views.push(view);
         self.bytes.extend_from_slice(bytes);
         self.views.len() - 1
     }
 
     /// Header, JSON chunk, binary chunk.
-    fn write(self) -> Vec<u8> {
+    pub(super) fn write(self) -> Vec<u8> {
         let mut document = json!({
             "asset": { "version": "2.0", "generator": concat!("linkwork ", env!("CARGO_PKG_VERSION")) },
             "scene": 0,
@@ -205,6 +236,7 @@ impl Scene {
             ("materials", self.materials),
             ("accessors", self.accessors),
             ("bufferViews", self.views),
+            ("animations", self.animations),
         ] {
             if !values.is_empty() {
                 document[name] = Value::Array(values);

@@ -134,6 +134,125 @@ impl CliqueGraph {
         out
     }
 
+    /// Cuts a long and narrow graph at every repeat of its pattern, and the cuts in halves of halves: stages for
+    /// [`Self::eliminate`]. All pieces between cuts then look alike, and so do all pairs of them, which is what lets a
+    /// solver work on several in step: `together` at a time. `None` if the graph is not long, or does not repeat.
+    pub fn repeats(&self, together: usize) -> Option<Vec<u32>> {
+        /// Fewest nodes of a piece.
+        const PIECE: usize = 8;
+        /// Levels on each side that must look the same for two levels to count as repeats.
+        const REACH: usize = 32;
+        let n = self.sizes.len();
+        let mut member: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for (c, nodes) in self.cliques.iter().enumerate() {
+            nodes.iter().for_each(|k| member[*k as usize].push(c as u32));
+        }
+        let (order, _) = self.levels(0, &member);
+        let (order, starts) = self.levels(*order.last()?, &member);
+        let count = starts.len() - 1;
+        if order.len() < n || count < 12 || n > 6 * count {
+            return None;
+        }
+        // What a level looks like by itself, then with more and more neighbours.
+        let mix = |a: u64, b: u64| (a.rotate_left(29) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let rows = |l: usize| -> u64 {
+            order[starts[l]..starts[l + 1]].iter().map(|k| u64::from(self.sizes[*k as usize])).sum()
+        };
+        let alone: Vec<u64> = (0..count)
+            .map(|l| {
+                let nodes = &order[starts[l]..starts[l + 1]];
+                let touches: usize = nodes
+                    .iter()
+                    .flat_map(|k| &member[*k as usize])
+                    .map(|c| self.cliques[*c as usize].len())
+                    .sum();
+                mix(mix(nodes.len() as u64, rows(l)), touches as u64)
+            })
+            .collect();
+        let mut look = alone.clone();
+        let mut reach = 1;
+        while reach <= REACH && reach * 16 <= count {
+            look = (0..count)
+                .map(|l| {
+                    let at = |i: Option<usize>| i.and_then(|i| look.get(i)).copied().unwrap_or(1);
+                    mix(mix(at(l.checked_sub(reach)), look[l]), at(Some(l + reach)))
+                })
+                .collect();
+            reach *= 2;
+        }
+        // The narrowest kind of level, of these the most frequent.
+        let mut kinds: std::collections::BTreeMap<u64, Vec<usize>> = std::collections::BTreeMap::new();
+        (0..count).for_each(|l| kinds.entry(look[l]).or_default().push(l));
+        let often = kinds.values().filter(|l| l.len() >= 3);
+        let mut cuts = often.min_by_key(|l| (rows(l[0]), usize::MAX - l.len(), l[0]))?.clone();
+        // Near the ends no level looks like the others from afar: go on at the same distance.
+        let period = cuts.windows(2).map(|w| w[1] - w[0]).min()?;
+        let like = |l: usize| alone[l] == alone[cuts[0]];
+        let mut first = cuts[0];
+        let mut extra = Vec::new();
+        while first > period && like(first - period) {
+            first -= period;
+            extra.push(first);
+        }
+        let mut last = cuts[cuts.len() - 1];
+        while last + period + 1 < count && like(last + period) {
+            last += period;
+            extra.push(last);
+        }
+        cuts.extend(extra);
+        cuts.sort_unstable();
+        let nodes = (starts[cuts[cuts.len() - 1]] - starts[cuts[0]]) / (cuts.len() - 1);
+        let every = PIECE.div_ceil(nodes.max(1));
+        let cuts: Vec<usize> = cuts.into_iter().step_by(every).collect();
+        let mut stage = vec![0; n];
+        let mut cut = |at: usize, depth: u32| {
+            let l = cuts[at];
+            order[starts[l]..starts[l + 1]].iter().for_each(|k| stage[*k as usize] = depth);
+        };
+        // As many equal runs as can go in step; what does not divide goes to the ends, which differ anyway.
+        let run = (cuts.len() - 1) / together;
+        let first = (cuts.len() - 1 - together * run) / 2;
+        let mut work = Vec::new();
+        let mut low = 0;
+        for high in (0..=together).filter(|_| run > 0).map(|k| first + k * run) {
+            cut(high, 40);
+            work.push((low, high, 39));
+            low = high + 1;
+        }
+        work.push((low, cuts.len(), 39));
+        while let Some((low, high, depth)) = work.pop() {
+            if low < high {
+                let middle = (low + high) / 2;
+                cut(middle, depth);
+                work.push((low, middle, depth - 1));
+                work.push((middle + 1, high, depth - 1));
+            }
+        }
+        Some(stage)
+    }
+
+    /// Breadth first from a node: the order, and where its levels start and the last one ends.
+    fn levels(&self, from: u32, member: &[Vec<u32>]) -> (Vec<u32>, Vec<usize>) {
+        let mut seen = vec![false; self.sizes.len()];
+        let (mut order, mut starts) = (vec![from], vec![0]);
+        seen[from as usize] = true;
+        let mut head = 0;
+        while head < order.len() {
+            let end = order.len();
+            while head < end {
+                for &j in member[order[head] as usize].iter().flat_map(|c| &self.cliques[*c as usize]) {
+                    if !seen[j as usize] {
+                        seen[j as usize] = true;
+                        order.push(j);
+                    }
+                }
+                head += 1;
+            }
+            starts.push(end);
+        }
+        (order, starts)
+    }
+
     /// Nested dissection by breadth-first levels: stage 0 for the leaves, higher stages for larger separators.
     fn dissect(&self) -> Vec<u32> {
         const LEAF: usize = 24;

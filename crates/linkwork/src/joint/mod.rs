@@ -225,9 +225,9 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// It turns to a position, so that whole turns matter.
+    /// It turns, so that whole turns matter: to a position, or at a speed across the half turn where angles jump.
     pub fn counts_turns(&self) -> bool {
-        self.direction.is_rotation() && matches!(self.aim, DriveAim::To { .. })
+        self.direction.is_rotation()
     }
 }
 
@@ -459,7 +459,7 @@ impl Joint {
     }
 
     /// Ranges of the angles whose whole turns must be counted (they need a memory in the state): limited rotations,
-    /// then the twist, then the screw, then the motors that turn to a position.
+    /// then the twist, then the screw, then the motors that turn.
     pub fn counted_ranges(&self) -> impl Iterator<Item = Range> + '_ {
         let limits = self.limits.iter().filter(|l| l.direction.is_rotation()).map(|l| l.range);
         let drives = self.drives.iter().filter(|d| d.counts_turns()).map(|_| Range::FREE);

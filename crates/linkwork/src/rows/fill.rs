@@ -97,7 +97,7 @@ impl Rows {
             if expected == 0 {
                 continue;
             }
-            self.fill_joint(m, s, id, j);
+            let points = self.fill_joint(m, s, id, j);
             let filled = self.len() - first;
             debug_assert_eq!(filled, expected, "rows of joint {id:?}");
             self.groups.push(Group {
@@ -115,11 +115,13 @@ impl Rows {
                     Law::Hold
                 },
                 most_force: j.most_force,
+                points,
             });
         }
     }
 
-    fn fill_joint(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) {
+    /// The rows of one joint; tells where its anchors are.
+    pub(super) fn fill_joint(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) -> [Vector; 2] {
         let e = Ends::new(m, s, j);
         self.fill_locks(&e, j);
         for region in &j.regions {
@@ -184,6 +186,7 @@ impl Rows {
             let value = v - per_radian * counted(self, raw, Range::FREE);
             self.equal(Unit::Length, row, value);
         }
+        e.p
     }
 
     /// The locked directions of frame 1.

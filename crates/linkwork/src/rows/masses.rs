@@ -69,6 +69,11 @@ impl Masses {
         }
     }
 
+    /// Replaces the world inverse inertia of one solid, until the next update.
+    pub(crate) fn set_inverse_inertia(&mut self, solid: usize, inverse: Matrix) {
+        self.inverse_inertia[solid] = inverse;
+    }
+
     /// Number of solids, the world included.
     pub fn len(&self) -> usize {
         self.inverse_mass.len()

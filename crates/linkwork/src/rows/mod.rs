@@ -13,6 +13,7 @@ mod fill;
 mod linear;
 mod masses;
 mod motion;
+mod plan;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -54,6 +55,8 @@ pub struct Group {
     pub law: Law,
     /// Largest force or torque along a row, in either direction.
     pub most_force: f64,
+    /// Where forces act on the two solids, world.
+    pub points: [Vector; 2],
 }
 
 /// What made a group of rows.
@@ -114,6 +117,10 @@ pub struct Rows {
     pub angles: Vec<CountedAngle>,
     /// Per row, what solvers add to the diagonal of `A`: the give of soft rows over one step. Empty: all rows are rigid.
     pub softness: Vec<f64>,
+    /// What stays the same between two fillings with motion.
+    plan: plan::Plan,
+    /// Where the next row goes while rows are rewritten.
+    cursor: Option<usize>,
 }
 
 /// An angle with its whole turns.
@@ -247,9 +254,15 @@ impl Rows {
         self.unit.clear();
         self.angles.clear();
         self.softness.clear();
+        self.plan = plan::Plan::default();
     }
 
     fn push(&mut self, unit: Unit, jacobian: [HalfRow; 2], low: f64, high: f64) {
+        if let Some(r) = self.cursor {
+            (self.jacobian[r], self.low[r], self.high[r]) = (jacobian, low, high);
+            self.cursor = Some(r + 1);
+            return;
+        }
         self.jacobian.push(jacobian);
         self.low.push(low);
         self.high.push(high);

@@ -4,14 +4,30 @@ use super::fill::{Ends, frame_twist, turn};
 use super::{CountedAngle, Group, HalfRow, Law, Rows, Source, Unit, linear};
 use crate::force::Spring;
 use crate::joint::{Drive, DriveAim, Joint, JointId, Rank};
-use crate::math::unwrap_angle;
+use crate::math::{Vector, unwrap_angle};
 use crate::mechanism::Mechanism;
 use crate::state::State;
 
 impl Rows {
     /// Fills everything that acts at the state's time: joints, then their motors, then springs.
     pub fn fill_motion(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank) {
-        self.fill(m, s, (0..m.joints().len() as u32).map(JointId), rank);
+        self.fill_with(m, s, rank, false);
+    }
+
+    /// As [`fill_motion`](Self::fill_motion), but Jacobians may be those of an earlier state: for looking at gaps.
+    pub(crate) fn measure_motion(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank) {
+        self.fill_with(m, s, rank, true);
+    }
+
+    fn fill_with(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank, gaps_only: bool) {
+        if self.plan.holds(m, s.time) {
+            self.rewrite(m, s, gaps_only);
+        } else {
+            self.fill(m, s, super::plan::all_joints(m), rank);
+            let mut plan = std::mem::take(&mut self.plan);
+            plan.make(m, s.time, self);
+            self.plan = plan;
+        }
         for (k, j) in m.joints().iter().enumerate() {
             if !j.drives.is_empty() && j.holds_at(s.time) && !m.is_inert(j) {
                 self.fill_drives(m, s, JointId(k as u32), j);
@@ -43,9 +59,9 @@ impl Rows {
                 self.angles.push(CountedAngle { slot, value, winds: true });
                 slot += 1;
             }
-            let (target, law) = law_of(drive, value);
+            let (target, law) = law_of(drive);
             self.push(unit, row, target - value, target - value);
-            self.push_single(id, j.frames.map(|f| f.solid.index()), Source::Drive(k as u32), law);
+            self.push_single(id, j.frames.map(|f| f.solid.index()), Source::Drive(k as u32), law, e.p);
             if let Some(g) = self.groups.last_mut() {
                 g.most_force = drive.max_force;
                 g.weight = j.weight;
@@ -60,11 +76,18 @@ impl Rows {
         let (length, row): (f64, [HalfRow; 2]) = linear::distance(p[0], p[1], c[0], c[1]);
         self.push(Unit::Length, row, spring.length - length, spring.length - length);
         let law = Law::Soft { stiffness: spring.stiffness, damping: spring.damping };
-        self.push_single(JointId(u32::MAX), solids, Source::Spring(k), law);
+        self.push_single(JointId(u32::MAX), solids, Source::Spring(k), law, p);
     }
 
     /// The group of the one row that was pushed last.
-    fn push_single(&mut self, joint: JointId, solids: [usize; 2], source: Source, law: Law) {
+    fn push_single(
+        &mut self,
+        joint: JointId,
+        solids: [usize; 2],
+        source: Source,
+        law: Law,
+        points: [Vector; 2],
+    ) {
         self.groups.push(Group {
             joint,
             solids,
@@ -76,14 +99,16 @@ impl Rows {
             source,
             law,
             most_force: f64::INFINITY,
+            points,
         });
     }
 }
 
 /// Where a motor wants its value to be, and by what law it gets there.
-fn law_of(drive: &Drive, value: f64) -> (f64, Law) {
+fn law_of(drive: &Drive) -> (f64, Law) {
     match drive.aim {
-        DriveAim::Speed(rate) => (value, Law::Rate(rate)),
+        // From zero, so that the row tells its value: methods compare it with the one at the start of the step.
+        DriveAim::Speed(rate) => (0.0, Law::Rate(rate)),
         DriveAim::To { target, stiffness: 0.0, damping: 0.0 } => (target, Law::Hold),
         DriveAim::To { target, stiffness, damping } => (target, Law::Soft { stiffness, damping }),
     }

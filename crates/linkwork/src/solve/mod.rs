@@ -233,6 +233,12 @@ fn factor_inverse_mass(masses: &Masses, solid: usize) -> (f64, [f64; 6]) {
     (root(w), [l11, l21, l22, l31, l32, root(m.z_axis.z - l31 * l31 - l32 * l32)])
 }
 
+/// The larger of two sizes; a NaN never gets lost.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
+}
+
 fn largest(v: &[f64]) -> f64 {
     // Four at a time, so that the comparisons do not wait for each other. `max` drops NaNs; a sum keeps them.
     let (mut most, mut sum) = ([0.0_f64; 4], [0.0; 4]);

@@ -4,25 +4,25 @@
 //! because no sum crosses an island.
 
 use super::sparse::{Numeric, Shape, Symbolic};
-use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, Work, largest};
+use super::{LinearSolver, Problem, SolveReport, Stop, TINY, Work, larger};
 use crate::graph::Sets;
 use crate::rows::{Group, Masses, Rows};
 
 /// See the module.
 #[derive(Clone, Default)]
 pub struct SparseDirect {
-    w: Scaled,
     parts: Vec<Part>,
     /// The pattern that was analysed: per group the solids, first row and row count.
     pattern: Vec<([usize; 2], usize, usize)>,
     moves: Vec<bool>,
+    /// Rows that take part. Empty: all.
+    active: Vec<bool>,
+    /// What soft rows add to the diagonal, zero where they do not take part. Empty: no row is soft.
+    softness: Vec<f64>,
     /// No damping was asked for.
     exact: bool,
     /// Dependent rows that the factorisation left out.
     vanished: usize,
-    residual: Vec<f64>,
-    step: Vec<f64>,
-    y: Vec<[f64; 6]>,
 }
 
 /// One island.
@@ -53,24 +53,25 @@ impl SparseDirect {
     }
 
     fn refactor(&mut self, shift: f64) {
-        let w = &self.w;
+        let (active, softness) = (&self.active, &self.softness);
         super::parallel::each(
             &mut self.parts,
             |part| part.symbolic.flops,
-            |part| part.vanished = part.numeric.factor(&part.symbolic, w, &part.groups, shift),
+            |part| part.vanished = part.numeric.factor(&part.symbolic, active, softness, shift),
         );
         self.vanished = self.parts.iter().map(|p| p.vanished).sum();
     }
 
-    /// Corrects `lambda` by solves for what is left, as long as that helps. `residual` is current before and after.
-    fn refine(
-        &mut self,
-        b: &[f64],
-        lambda: &mut [f64],
-        rounds: usize,
-        work: &Work,
-        report: &mut SolveReport,
-    ) {
+    /// Mean of the diagonal of `A` over active rows, or one.
+    fn mean_diagonal(&self) -> f64 {
+        let rows: usize = self.pattern.iter().map(|g| g.2).sum();
+        let rows = if self.active.is_empty() { rows } else { self.active.iter().filter(|a| **a).count() };
+        let trace: f64 = self.parts.iter().map(|p| p.numeric.trace(&p.symbolic)).sum();
+        if rows > 0 && trace > 0.0 { trace / rows as f64 } else { 1.0 }
+    }
+
+    /// Corrects the answer by solves for what is left, as long as that helps. The residual is current before and after.
+    fn refine(&mut self, rounds: usize, work: &Work, report: &mut SolveReport) {
         for round in 0..rounds {
             if report.residual <= work.tolerance {
                 break;
@@ -79,22 +80,16 @@ impl SparseDirect {
                 report.stop = Stop::Time;
                 return;
             }
-            let mut step = std::mem::take(&mut self.step);
-            for part in &mut self.parts {
-                part.numeric.solve(&part.symbolic, &part.groups, &self.residual, &mut step);
-            }
-            lambda.iter_mut().zip(&step).for_each(|(l, s)| *l += s);
-            let left = self.residual(b, lambda);
+            self.parts.iter_mut().for_each(|p| p.numeric.correct(&p.symbolic));
+            let left = self.residual();
             report.iterations += 1;
             if !(left < report.residual) && (round > 0 || !left.is_finite()) {
                 // No better: what is left is out of reach, or rounding.
-                lambda.iter_mut().zip(&step).for_each(|(l, s)| *l -= s);
-                self.step = step;
-                report.residual = self.residual(b, lambda);
+                self.parts.iter_mut().for_each(|p| p.numeric.undo(&p.symbolic));
+                report.residual = self.residual();
                 report.stop = Stop::LeastSquares;
                 return;
             }
-            self.step = step;
             let stalled = left > 0.5 * report.residual && round > 0;
             report.residual = left;
             if stalled {
@@ -107,16 +102,10 @@ impl SparseDirect {
         }
     }
 
-    /// `residual = b - A lambda`, on active rows.
-    fn residual(&mut self, b: &[f64], lambda: &[f64]) -> f64 {
-        self.y.fill([0.0; 6]);
-        self.w.gather(lambda, &mut self.y);
-        self.w.scatter(&self.y, &mut self.residual);
-        self.w.soften(lambda, &mut self.residual);
-        for ((r, b), active) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
-            *r = if *active { b - *r } else { 0.0 };
-        }
-        largest(&self.residual)
+    /// Brings the residual `b - A lambda` up to date. Tells its largest entry.
+    fn residual(&mut self) -> f64 {
+        let (active, softness) = (&self.active, &self.softness);
+        self.parts.iter_mut().fold(0.0, |m, p| larger(m, p.numeric.measure(&p.symbolic, active, softness)))
     }
 }
 
@@ -149,50 +138,61 @@ impl LinearSolver for SparseDirect {
             part.symbolic = Symbolic::new(&Shape { groups: &part.groups, moves: &self.moves });
             part.numeric.resize(&part.symbolic);
         }
-        let n = rows.len();
-        self.residual.resize(n, 0.0);
-        self.step.resize(n, 0.0);
+        self.active.clear();
+        self.active.reserve(rows.len());
     }
 
     fn factor(&mut self, p: &Problem) {
         self.analyse(p.rows, p.masses);
-        self.w.fill(p);
-        self.y.resize(self.w.width, [0.0; 6]);
+        self.active.clear();
+        if p.active.iter().any(|a| !a) {
+            self.active.extend_from_slice(p.active);
+        }
+        self.softness.clear();
+        self.softness.extend_from_slice(&p.rows.softness);
+        for (s, a) in self.softness.iter_mut().zip(&self.active) {
+            *s = if *a { *s } else { 0.0 };
+        }
+        let p = &Problem { active: &self.active, ..*p };
+        self.parts.iter_mut().for_each(|part| part.numeric.fill(&part.symbolic, p));
         self.exact = p.damping.is_none();
-        self.refactor(p.damping.unwrap_or(0.0) * self.w.mean_diagonal);
+        let shift = p.damping.map_or(0.0, |d| d * self.mean_diagonal());
+        self.refactor(shift);
     }
 
     /// First with the exact factorisation, in which dependent rows are left out: as good as it gets when the rows are
     /// consistent. If they are not, once more with the regularised matrix, whose refinement tends to least squares.
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
-        for (l, active) in lambda.iter_mut().zip(&self.w.active) {
-            if !*active || !self.exact {
-                *l = 0.0;
-            }
-        }
+        let active = &self.active;
+        let cold = self.parts.iter_mut().fold(0.0, |m, p| larger(m, p.numeric.start(&p.symbolic, active, b)));
         // A warm start is trusted only if it is better than nothing.
-        let cold =
-            b.iter().zip(&self.w.active).fold(0.0, |m: f64, (b, a)| if *a { m.max(b.abs()) } else { m });
-        let warm = if lambda.iter().all(|l| *l == 0.0) { f64::INFINITY } else { self.residual(b, lambda) };
-        if !(warm < 0.999 * cold) {
-            lambda.fill(0.0);
-            for ((r, b), a) in self.residual.iter_mut().zip(b).zip(&self.w.active) {
-                *r = if *a { *b } else { 0.0 };
+        let mut report = SolveReport { residual: cold, iterations: 0, stop: Stop::Iterations };
+        let mut warm = false;
+        if self.exact && lambda.iter().any(|l| *l != 0.0) {
+            self.parts.iter_mut().for_each(|p| p.numeric.guess(&p.symbolic, active, lambda));
+            let left = self.residual();
+            warm = left < 0.999 * cold;
+            if warm {
+                report.residual = left;
             }
         }
-        let mut report =
-            SolveReport { residual: largest(&self.residual), iterations: 0, stop: Stop::Iterations };
+        if !warm {
+            self.parts.iter_mut().for_each(|p| p.numeric.restart());
+        }
         let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
-        self.refine(b, lambda, rounds, work, &mut report);
+        self.refine(rounds, work, &mut report);
         let conflict = report.residual > 1e-9 * cold && report.residual > work.tolerance;
         if self.exact && self.vanished > 0 && conflict && report.stop != Stop::Time && work.iterations > 1 {
-            self.refactor(TINY * self.w.mean_diagonal);
-            lambda.fill(0.0);
-            report.residual = self.residual(b, lambda);
-            self.refine(b, lambda, 4, work, &mut report);
+            self.refactor(TINY * self.mean_diagonal());
+            self.parts.iter_mut().for_each(|p| p.numeric.restart());
+            report.residual = cold;
+            self.refine(4, work, &mut report);
             if report.stop == Stop::Iterations {
                 report.stop = Stop::LeastSquares;
             }
+        }
+        for p in &self.parts {
+            p.numeric.answer(&p.symbolic, lambda);
         }
         report
     }

@@ -132,6 +132,29 @@ impl Response {
         worst
     }
 
+    /// Where loops contradict the tree, what is left of them is a set of forces that move nothing. Damped solvers answer
+    /// with a large multiple of it, and its signs tell an active set which bound to let go; least squares by iteration
+    /// has none of it, so it is added here. Tells the residual, which stays what it was up to rounding.
+    fn point_at_conflict(&mut self, b: &[f64], lambda: &mut [f64], full: &mut Vec<f64>) -> f64 {
+        /// Times the multipliers: enough to decide every sign, little enough for the rounding that it brings.
+        const LARGE: f64 = 1e3;
+        let left: Vec<f64> = self.rows.iter().map(|r| full[*r]).collect();
+        self.push(&left);
+        let mut forces = std::mem::take(&mut self.lambda);
+        forces.fill(0.0);
+        self.tree.solve(&self.w, &mut self.x, None, &mut forces);
+        for (r, f) in self.rows.iter().zip(&left) {
+            forces[*r] = *f;
+        }
+        let (size, most) = (largest(lambda), largest(&forces));
+        if most > 0.0 && most.is_finite() {
+            let times = if size > 0.0 { LARGE * size / most } else { 1.0 };
+            lambda.iter_mut().zip(&forces).for_each(|(l, f)| *l += times * f);
+        }
+        self.lambda = forces;
+        self.residual(b, lambda, full)
+    }
+
     /// `full = b - A lambda` on active rows, and its largest entry.
     fn residual(&mut self, b: &[f64], lambda: &[f64], full: &mut Vec<f64>) -> f64 {
         full.resize(b.len(), 0.0);
@@ -268,6 +291,9 @@ impl LinearSolver for StructuredIterative {
             if largest(&residual) <= work.tolerance {
                 break;
             }
+        }
+        if ended == Ended::Stalled && report.residual > work.tolerance && self.op.shift == 0.0 {
+            report.residual = self.op.point_at_conflict(b, lambda, &mut self.full);
         }
         report.stop = match ended {
             _ if report.residual <= work.tolerance => Stop::Tolerance,

@@ -61,7 +61,8 @@ pub(super) fn advance(
     }
     s.memory.step = h;
     s.memory.forces.clear();
-    s.memory.trend.clear();
+    s.memory.before.clear();
+    s.memory.pull.clear();
     Ok(done)
 }
 

@@ -19,8 +19,10 @@ pub mod assemble;
 mod displacement;
 mod follow;
 mod free;
+mod lanes;
 pub mod method;
 mod pace;
+#[cfg(test)]
 mod rotation;
 #[cfg(test)]
 mod tests;

@@ -18,15 +18,21 @@
 //! - v_n)) - c J v_{n+1/2}`: with `beta >= 1/4` stable at any stiffness, symmetric in time, and the same matrix with
 //! `2 / (2 beta k h^2 + c h)` on its diagonal in both halves of the step.
 //!
+//! A taut joint resists turning its solids: the torque `r x F` changes by `-K` per radian, `K = (F.r) 1 - sym(r F^T)` summed
+//! over the joints of a solid. SHAKE takes that stiffness explicitly and is unstable from `h^2 K > 4 I` on (long heavy
+//! chains at 60 Hz). For solids near that limit the inertia against *changes* of the spin is raised to `I + beta h^2 K`,
+//! `beta = max(0, 0.3 - I / (h^2 K))`: Newmark's remedy, second order and stable at any tension. Such steps keep linear
+//! momentum, and angular momentum up to `O(h^2)`. (`K` is exact for ball joints, whose second derivative couples no two
+//! solids; Tournier and others 2015 use the same idea with full stabilisation.)
+//!
 //! When a step is too long for Newton it is cut into pieces, and if that does not help the piece is taken by the 1998
 //! projection (`displacement.rs`), and the report says so.
 
 use super::displacement::value;
 use super::free::{Wrench, applied, move_scripted};
-use super::rotation::{moser_veselov, turn};
 use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::math::Vector;
+use crate::math::{Matrix, Vector};
 use crate::mechanism::Mechanism;
 use crate::rows::{Law, Rows, dot6};
 use crate::state::State;
@@ -51,14 +57,21 @@ pub(super) fn advance(
     // What acts at the end of the step is what must hold there.
     let begin = s.time;
     s.time = end;
-    let factored = w.linearise(m, s, c, h);
-    close_new(m, s, w, c, h, &mut done);
-    w.start.clone_from(s);
+    let mut factored = w.linearise(m, s, c, h);
+    if close_new(m, s, w, c, h, &mut done) {
+        factored = false;
+    }
+    if !factored {
+        // As at the end of the last step: the same numbers, so that a restored state has the same future.
+        stiffen(s, w, h);
+    }
+    w.start.centers.clone_from(&s.centers);
+    w.start.rotations.clone_from(&s.rotations);
     let clock = w.start(c);
     s.time = begin;
     applied(m, s, &w.masses, &mut w.wrenches);
     s.time = end;
-    half_kick(s, w, h);
+    w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
     guess(s, w, h);
     move_scripted(m, s, h, end);
     w.stop(c, clock, |t| &mut t.motion);
@@ -68,10 +81,9 @@ pub(super) fn advance(
     let found = positions(m, s, w, c, h, &mut done);
     if let Found::No = found {
         // Too long a step for this method: the projection of 1998 always has an answer.
-        let before = std::mem::take(&mut w.start);
-        s.clone_from(&before);
+        s.centers.clone_from(&w.start.centers);
+        s.rotations.clone_from(&w.start.rotations);
         s.time = begin;
-        w.start = before;
         w.forget();
         super::displacement::advance(m, s, w, c, h, end)?;
         s.memory = Default::default();
@@ -96,13 +108,21 @@ pub(super) fn advance(
 
 /// A joint that starts to act (or a start that was never assembled) is closed before it moves anything: through the
 /// positions alone, so that its gap does not turn into speed.
-fn close_new(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64, done: &mut Advanced) {
+fn close_new(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    h: f64,
+    done: &mut Advanced,
+) -> bool {
     let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
     if known || super::workspace::rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9) {
-        return;
+        return false;
     }
     super::displacement::correct(m, s, w, c, None, done);
     w.linearise(m, s, c, h);
+    true
 }
 
 /// Momentum of a solid in world axes.
@@ -115,31 +135,20 @@ fn momentum(s: &State, w: &Workspace, i: usize) -> Wrench {
     Wrench { linear: s.velocities[i] * w.masses.mass(i), angular: q * body }
 }
 
-/// `p_n + h/2 f(q_n)`.
-fn half_kick(s: &State, w: &mut Workspace, h: f64) {
-    w.momenta.clear();
-    for i in 0..s.centers.len() {
-        let (p, f) = (momentum(s, w, i), w.wrenches[i]);
-        w.momenta.push(Wrench {
-            linear: p.linear + f.linear * (0.5 * h),
-            angular: p.angular + f.angular * (0.5 * h),
-        });
-    }
-    // Turns start from the spins.
-    w.turns.clear();
-    w.turns.extend((0..s.centers.len()).map(|i| s.rotations[i].inverse() * s.spins[i] * h));
-}
-
 /// First guess of the impulses: the forces that held the velocities at the end of the last step, plus what that lacked.
 /// And what soft rows aim for.
 fn guess(s: &State, w: &mut Workspace, h: f64) {
     let n = w.rows.len();
     w.lambda.clear();
-    if s.memory.forces.len() == n && s.memory.step > 0.0 {
-        let trend: &[f64] = if s.memory.trend.len() == n { &s.memory.trend } else { &[] };
-        w.lambda.extend(s.memory.forces.iter().map(|f| 0.5 * h * f));
-        let scale = 0.5 * h * (h / s.memory.step);
-        w.lambda.iter_mut().zip(trend).for_each(|(l, t)| *l += scale * t);
+    let memory = &s.memory;
+    if memory.forces.len() == n && memory.step > 0.0 {
+        // `L` is the force a third of a step ahead, `m` the one a third of a step back.
+        let ahead = 2.0 / 3.0 * (h / memory.step);
+        let ahead = if memory.before.len() == n { ahead } else { 0.0 };
+        w.lambda.extend(memory.forces.iter().map(|f| 0.5 * h * f));
+        w.lambda.iter_mut().zip(&memory.forces).zip(&memory.before).for_each(|((l, f), b)| {
+            *l += 0.5 * h * ahead * (f - b);
+        });
     } else {
         w.lambda.resize(n, 0.0);
     }
@@ -193,24 +202,67 @@ fn gather(rows: &Rows, lambda: &[f64], out: &mut Vec<Wrench>, solids: usize) {
     }
 }
 
+/// Raises the inertia of solids whose joints are so taut that the step would be unstable, by the forces in
+/// `memory.pull`. Writes per solid what is left of an angular impulse into `w.dulls`. True when there are any.
+fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
+    w.dulls.clear();
+    if s.memory.pull.len() != w.rows.len() {
+        return false;
+    }
+    w.tension.clear();
+    w.tension.resize(w.masses.len(), Matrix::ZERO);
+    for g in &w.rows.groups {
+        let mut f = Vector::ZERO;
+        for r in g.range() {
+            let j = &w.rows.jacobian[r][1];
+            f += Vector::new(j[0], j[1], j[2]) * s.memory.pull[r];
+        }
+        for (side, f) in [(0, -f), (1, f)] {
+            let i = g.solids[side];
+            if w.masses.turns(i) {
+                let r = g.points[side] - s.centers[i];
+                // Only the symmetric part resists.
+                let half = (outer(r, f) + outer(f, r)) * 0.5;
+                w.tension[i] += Matrix::from_diagonal(Vector::splat(f.dot(r))) - half;
+            }
+        }
+    }
+    for i in 0..w.tension.len() {
+        if !w.masses.turns(i) {
+            continue;
+        }
+        let k = w.tension[i] * (h * h);
+        let trace = |m: &Matrix| m.x_axis.x + m.y_axis.y + m.z_axis.z;
+        let inverse = *w.masses.inverse_inertia(i);
+        // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
+        let ratio = trace(&(inverse * k));
+        let beta = 0.3 - 1.0 / ratio;
+        if !(ratio > 0.0 && beta > 0.0) {
+            continue;
+        }
+        // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1
+        let dull = (Matrix::IDENTITY + inverse * k * beta).inverse();
+        let raised = dull * inverse;
+        if raised.is_finite() && raised.determinant() > 0.0 {
+            w.dulls.push((i, inverse.inverse() * raised));
+            w.masses.set_inverse_inertia(i, raised);
+        }
+    }
+    !w.dulls.is_empty()
+}
+
+/// `a b^T`.
+fn outer(a: Vector, b: Vector) -> Matrix {
+    Matrix::from_cols(a * b.x, a * b.y, a * b.z)
+}
+
 /// `q_{n+1}` for the impulses as they are; false when some solid turns too far for the rotation to have an answer.
 fn place(s: &mut State, w: &mut Workspace, h: f64) -> bool {
     gather(&w.rows, &w.lambda, &mut w.impulses, s.centers.len());
-    for i in 0..s.centers.len() {
-        if !w.masses.moves(i) {
-            continue;
-        }
-        let (p, add) = (w.momenta[i], w.impulses[i]);
-        s.centers[i] = w.start.centers[i] + (p.linear + add.linear) * (h * w.masses.inverse_mass(i));
-        if w.masses.turns(i) {
-            let q = w.start.rotations[i];
-            let body = q.inverse() * (p.angular + add.angular) * h;
-            let Some(f) = moser_veselov(w.masses.inertia(i), body, w.turns[i]) else { return false };
-            w.turns[i] = f;
-            s.rotations[i] = (q * turn(f)).normalize();
-        }
+    for (i, dull) in &w.dulls {
+        w.impulses[*i].angular = *dull * w.impulses[*i].angular;
     }
-    true
+    w.lanes.place(s, &w.impulses, h)
 }
 
 /// Newton's method for the impulses; `w.next` ends up with the rows at `q_{n+1}`.
@@ -236,10 +288,8 @@ fn positions(
             if round == 0 && w.lambda.iter().any(|l| *l != 0.0) {
                 w.lambda.fill(0.0);
                 first = f64::INFINITY;
-                w.turns.iter_mut().for_each(|f| *f = Vector::ZERO);
-                if place(s, w, h) {
-                    // Falls through to the measurement with no impulses.
-                } else {
+                w.lanes.restart();
+                if !place(s, w, h) {
                     return Found::No;
                 }
             } else {
@@ -249,7 +299,7 @@ fn positions(
         w.stop(c, clock, |t| &mut t.motion);
         let clock = w.start(c);
         let graph = &w.graph;
-        w.next.fill_motion(m, s, |j| graph.default_rank(j));
+        w.next.measure_motion(m, s, |j| graph.default_rank(j));
         w.stop(c, clock, |t| &mut t.rows);
         if w.next.len() != n {
             return Found::No;
@@ -382,12 +432,13 @@ fn velocities(
     let n = w.rows.len();
     if kick > 0.0 {
         // `place` left the impulses per solid.
-        for (p, add) in w.momenta.iter_mut().zip(&w.impulses) {
-            p.linear += add.linear;
-            p.angular += add.angular;
-        }
+        w.lanes.momenta(&w.impulses, &mut w.momenta);
         std::mem::swap(&mut w.rows, &mut w.next);
+        let clock = w.start(c);
+        let graph = &w.graph;
+        w.rows.fill_motion(m, s, |j| graph.default_rank(j));
         w.settle(m, s, h);
+        w.stop(c, clock, |t| &mut t.rows);
     }
     let clock = w.start(c);
     applied(m, s, &w.masses, &mut w.wrenches);
@@ -422,9 +473,11 @@ fn velocities(
         }
     }
     w.stop(c, clock, |t| &mut t.motion);
-    // The forces of the first half, for the trend.
-    s.memory.trend.clear();
-    s.memory.trend.extend(w.lambda.iter().map(|l| l * 2.0 / h));
+    s.memory.pull.clear();
+    s.memory.pull.extend(w.lambda.iter().map(|l| l * 2.0 / h));
+    if !stiffen(s, w, h) {
+        s.memory.pull.clear();
+    }
     if w.bounded {
         // What pushed in the first half keeps its speed from going on; the rest is free.
         for g in &w.rows.groups {
@@ -455,11 +508,10 @@ fn velocities(
         }
         w.factor(c, true);
     }
-    s.memory.forces.clear();
-    s.memory.forces.extend(w.lambda.iter().map(|l| l * 2.0 / h));
-    for (t, f) in s.memory.trend.iter_mut().zip(&s.memory.forces) {
-        *t -= f;
-    }
+    let memory = &mut s.memory;
+    std::mem::swap(&mut memory.before, &mut memory.forces);
+    memory.forces.clear();
+    memory.forces.extend(w.lambda.iter().map(|l| l * 2.0 / h));
 }
 
 fn n_solids(s: &State) -> usize {

@@ -1,10 +1,11 @@
 //! Scratch of a step: everything that may be thrown away without changing the future.
 
 use super::free::Wrench;
+use super::lanes::Lanes;
 use super::{Stages, StepConfig};
 use crate::graph::Graph;
 use crate::joint::JointId;
-use crate::math::{Rotation, Vector};
+use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::rows::{Gaps, Law, Masses, Rows, Source};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
@@ -36,7 +37,10 @@ pub struct Workspace {
     pub(super) wrenches: Vec<Wrench>,
     pub(super) momenta: Vec<Wrench>,
     pub(super) impulses: Vec<Wrench>,
-    pub(super) turns: Vec<Vector>,
+    pub(super) lanes: Lanes,
+    /// Per solid that tension makes harder to turn: what is left of an angular impulse.
+    pub(super) dulls: Vec<(usize, Matrix)>,
+    pub(super) tension: Vec<Matrix>,
     pub(super) active: Vec<bool>,
     pub(super) at_high: Vec<bool>,
     pub(super) lambda: Vec<f64>,
@@ -259,12 +263,35 @@ impl Workspace {
                 sum.angular += Vector::new(j[3], j[4], j[5]) * forces[r];
             }
         }
-        // Rows act about the centre of mass.
-        let frame = m.joint(joint).frames[1];
-        let anchor = s.pose(m, frame.solid).transform_point(frame.pose.translation);
-        let arm = anchor - s.centers[frame.solid.index()];
-        Reaction { force: sum.linear, torque: sum.angular - arm.cross(sum.linear) }
+        at_anchor(m, s, joint, sum)
     }
+
+    /// [`reaction`](Self::reaction) of every joint that acted, in joint order; `None` when the method leaves no forces.
+    pub fn reactions(&self, m: &Mechanism, s: &State) -> Option<Vec<(JointId, Reaction)>> {
+        let forces = &s.memory.forces;
+        if forces.len() != self.rows.len() || forces.is_empty() {
+            return None;
+        }
+        let mut all = Vec::new();
+        for g in self.rows.groups.iter().filter(|g| g.source == Source::Joint) {
+            let mut sum = Wrench::default();
+            for r in g.range() {
+                let j = &self.rows.jacobian[r][1];
+                sum.linear += Vector::new(j[0], j[1], j[2]) * forces[r];
+                sum.angular += Vector::new(j[3], j[4], j[5]) * forces[r];
+            }
+            all.push((g.joint, at_anchor(m, s, g.joint, sum)));
+        }
+        Some(all)
+    }
+}
+
+/// Rows act about the centre of mass of the second solid; a reaction is told at its anchor.
+fn at_anchor(m: &Mechanism, s: &State, joint: JointId, sum: Wrench) -> Reaction {
+    let frame = m.joint(joint).frames[1];
+    let anchor = s.pose(m, frame.solid).transform_point(frame.pose.translation);
+    let arm = anchor - s.centers[frame.solid.index()];
+    Reaction { force: sum.linear, torque: sum.angular - arm.cross(sum.linear) }
 }
 
 /// The largest gaps over what is rigid: soft constraints and motors with a rate are not errors.

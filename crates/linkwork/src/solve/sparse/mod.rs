@@ -4,12 +4,20 @@
 //! supernode: a dense *front* of its own rows and the rows they touch. Factoring a front leaves a small dense update
 //! for its parent. All places (panels, updates, index maps) are decided symbolically; numbers only flow.
 //!
+//! Subtrees of fronts that look alike are factored four in step, one in each lane of a wide register (`units.rs`): a
+//! ladder's fronts are too small to keep the machine busy one by one.
+//!
 //! A solid with very many joints would couple them all to each other. Such a hub gets its six motions as unknowns of
 //! their own (`z = W_h^T lambda`, pivot `-1`), and its joints couple to those only. The matrix is then indefinite but
 //! quasi-definite: `L D L^T` needs no pivoting, only that a joint held by nothing but hubs comes after one of them.
 
+mod assembly;
+mod kernels;
+mod lanes;
 mod numeric;
+mod substitute;
 mod symbolic;
+mod units;
 
 pub(crate) use numeric::Numeric;
 pub(crate) use symbolic::{Shape, Symbolic};

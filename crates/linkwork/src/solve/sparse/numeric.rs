@@ -1,480 +1,512 @@
-//! The numbers of a factorisation: fill fronts, eliminate pivots, substitute. Allocates nothing after the first time.
+//! The numbers of a factorisation: scale rows, fill fronts, eliminate pivots, substitute. Allocates nothing after the
+//! first time.
 
-use super::symbolic::{Front, Symbolic};
-use crate::rows::{Group, dot6};
-use crate::solve::Scaled;
-use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::{Accum, MatMut, MatRef, Par};
+use super::assembly::{diagonal, dot, extend_add, multiply};
+use super::kernels::{Kernel, Scratch};
+use super::lanes::{LANES, Lane, Quad};
+use super::substitute::{backward_few, backward_many, forward_few, forward_many};
+use super::symbolic::Symbolic;
+use super::units::{LARGE, NONE, Room, Step, Unit, Units};
+use crate::rows::{HalfRow, Masses};
+use crate::solve::{Problem, larger};
+
+/// Numbers of all units of one width. Rows are in elimination order, unit by unit.
+#[derive(Clone, Debug, Default)]
+struct Numbers<V> {
+    /// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`.
+    w: Vec<[[V; 6]; 2]>,
+    /// Per solid: root of the inverse mass, lower factor of the inverse inertia.
+    roots: Vec<[V; 7]>,
+    /// Per solid: `W^T lambda`.
+    y: Vec<[V; 6]>,
+    panels: Vec<V>,
+    updates: Vec<V>,
+    inverse: Vec<V>,
+    /// Right side, what is left of it, answer, and correction.
+    b: Vec<V>,
+    residual: Vec<V>,
+    lambda: Vec<V>,
+    x: Vec<V>,
+    scratch: Scratch<V>,
+}
 
 /// Factor and scratch of one island.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numeric {
-    panels: Vec<f64>,
-    updates: Vec<f64>,
-    /// Pivots in elimination order, and their inverses.
-    pivots: Vec<f64>,
-    inverse: Vec<f64>,
-    /// Below this a pivot has vanished; negative where none may.
-    least: Vec<f64>,
-    /// Row of scaled coefficients during elimination, and scattered parts during substitution.
-    row: Vec<f64>,
-    scaled: Vec<f64>,
-    x: Vec<f64>,
+    packed: Numbers<Quad>,
+    single: Numbers<f64>,
 }
 
-/// A pivot below this share of its row's diagonal is rounding: the row depends on rows before it. Long chains get down
-/// to the inverse square of their number of links, which stays above for a hundred thousand.
-const VANISHES: f64 = 1e-11;
-/// Fronts with more pivots than this are eliminated in slices, the bulk by matrix products.
-const SLICE: usize = 32;
-/// Updates of at least this many rows by as many pivots go through faer's product.
-const LARGE: usize = 48;
+/// Defines a method that runs with wide registers where the machine has them. Multiplications and additions stay separate,
+/// so the bits are the same with and without.
+macro_rules! wide {
+    ($(#[$doc:meta])* $name:ident, $avx2:ident, $here:ident, ($($arg:ident: $type:ty),*) -> $out:ty) => {
+        $(#[$doc])*
+        pub fn $name(&mut self, $($arg: $type),*) -> $out {
+            #[cfg(target_arch = "x86_64")]
+            if std::is_x86_feature_detected!("avx2") {
+                // SAFETY: the feature was just detected.
+                #[allow(unsafe_code)]
+                return unsafe { self.$avx2($($arg),*) };
+            }
+            self.$here($($arg),*)
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2")]
+        fn $avx2(&mut self, $($arg: $type),*) -> $out {
+            self.$here($($arg),*)
+        }
+    };
+}
 
 impl Numeric {
     pub fn resize(&mut self, s: &Symbolic) {
-        self.panels.resize(s.panel_len, 0.0);
-        self.updates.resize(s.update_len, 0.0);
-        self.pivots.resize(s.scalars, 0.0);
-        self.inverse.resize(s.scalars, 0.0);
-        self.least.resize(s.scalars, 0.0);
-        self.row.resize(s.largest_front.max(1), 0.0);
-        let large = s.fronts.iter().map(|f| f.size() * f.pivots.min(256)).max().unwrap_or(0);
-        self.scaled.resize(large, 0.0);
-        self.x.resize(s.scalars, 0.0);
+        let u = &s.units;
+        self.packed.resize(&u.packed, LARGE, 0);
+        self.single.resize(&u.single, u.largest_front, u.largest_scaled);
     }
 
-    /// Factors `W W^T + shift`; rows that are not active get a unit pivot. Tells how many pivots vanished: with no shift
-    /// those rows depend on others and are left out (`lambda = 0`), which is exact as long as they ask for nothing new.
-    pub fn factor(&mut self, s: &Symbolic, w: &Scaled, groups: &[Group], shift: f64) -> usize {
-        #[cfg(target_arch = "x86_64")]
-        if std::is_x86_feature_detected!("avx2") {
-            // The same code with wider registers: 2.4 times faster on the 11 x 11 mesh. Multiplications and additions stay
-            // separate, so the bits are the same with and without.
-            // SAFETY: the feature was just detected.
-            #[allow(unsafe_code)]
-            return unsafe { self.factor_avx2(s, w, groups, shift) };
+    wide!(
+        /// Scales the rows.
+        fill, fill_avx2, fill_here, (s: &Symbolic, p: &Problem) -> ());
+    wide!(
+        /// Factors `W W^T + softness + shift`; rows that are not active get a unit pivot. Tells how many pivots vanished: with no
+        /// shift those rows depend on others and are left out (`lambda = 0`), which is exact as long as they ask for
+        /// nothing new.
+        factor, factor_avx2, factor_here, (s: &Symbolic, active: &[bool], softness: &[f64], shift: f64) -> usize);
+    wide!(
+        /// Takes the right side over, zero where rows are not active. Tells its largest entry.
+        start, start_avx2, start_here, (s: &Symbolic, active: &[bool], b: &[f64]) -> f64);
+    wide!(
+        /// `lambda += (W W^T + shift)^-1 residual`.
+        correct, correct_avx2, correct_here, (s: &Symbolic) -> ());
+    wide!(
+        /// `residual = b - W W^T lambda` on active rows. Tells its largest entry.
+        measure, measure_avx2, measure_here, (s: &Symbolic, active: &[bool], softness: &[f64]) -> f64);
+
+    #[inline(always)]
+    fn fill_here(&mut self, s: &Symbolic, p: &Problem) {
+        for u in &s.units.packs {
+            self.packed.fill(u, p);
         }
-        self.factor_here(s, w, groups, shift)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn factor_avx2(&mut self, s: &Symbolic, w: &Scaled, groups: &[Group], shift: f64) -> usize {
-        self.factor_here(s, w, groups, shift)
+        self.single.fill(&s.units.rest, p);
     }
 
     #[inline(always)]
-    fn factor_here(&mut self, s: &Symbolic, w: &Scaled, groups: &[Group], shift: f64) -> usize {
-        let mut vanished = 0;
-        self.panels.fill(0.0);
-        // Shift and unit pivots first: every row of every group.
-        let mut local = 0;
-        self.pivots.fill(-1.0);
-        self.least.fill(-1.0);
-        for g in groups {
-            for r in g.range() {
-                let at = s.place[local] as usize;
-                self.pivots[at] = if w.active[r] { shift + w.softness[r] } else { 1.0 };
-                self.least[at] = if shift == 0.0 { VANISHES * w.diagonal[r] } else { -1.0 };
-                local += 1;
-            }
+    fn factor_here(&mut self, s: &Symbolic, active: &[bool], softness: &[f64], shift: f64) -> usize {
+        let mut vanished = 0.0;
+        for u in &s.units.packs {
+            let gone = self.packed.factor(u, active, softness, shift, &[]);
+            vanished += (0..u.lanes).map(|l| gone.0[l]).sum::<f64>();
         }
-        for front in &s.fronts {
-            let (n, p) = (front.size(), front.pivots);
-            let panel = &mut self.panels[front.panel..front.panel + n * p];
-            for k in 0..p {
-                panel[k * n + k] = self.pivots[front.first + k];
-            }
-            gather(panel, n, s, front, &w.w);
-            let below = front.below.len();
-            // Take over the children's updates; the pool guarantees that they do not overlap this one.
-            self.updates[front.update..front.update + below * below].fill(0.0);
-            for &(child, map) in &front.children {
-                let c = &s.fronts[child as usize];
-                let m = c.below.len();
-                extend_add(panel, &mut self.updates, n, p, front, c, &s.maps[map as usize..map as usize + m]);
-            }
-            let update = &mut self.updates[front.update..front.update + below * below];
-            let own = front.first..front.first + p;
-            let (pivots, inverse, least) =
-                (&mut self.pivots[own.clone()], &mut self.inverse[own.clone()], &self.least[own]);
-            vanished += match p {
-                1 => eliminate_few::<1>(panel, update, n, pivots, inverse, least),
-                2 => eliminate_few::<2>(panel, update, n, pivots, inverse, least),
-                3 => eliminate_few::<3>(panel, update, n, pivots, inverse, least),
-                4 => eliminate_few::<4>(panel, update, n, pivots, inverse, least),
-                5 => eliminate_few::<5>(panel, update, n, pivots, inverse, least),
-                6 => eliminate_few::<6>(panel, update, n, pivots, inverse, least),
-                _ => eliminate(panel, update, n, p, pivots, inverse, least, &mut self.row, &mut self.scaled),
-            };
-        }
-        vanished
+        vanished += self.single.factor(&s.units.rest, active, softness, shift, &self.packed.updates);
+        vanished as usize
     }
 
-    /// Solves in elimination order, in place.
-    fn substitute(&mut self, s: &Symbolic) {
-        for front in &s.fronts {
-            let (n, p) = (front.size(), front.pivots);
-            let panel = &self.panels[front.panel..front.panel + n * p];
-            let (head, tail) = self.row[..n].split_at_mut(p);
-            head.copy_from_slice(&self.x[front.first..front.first + p]);
-            tail.fill(0.0);
-            for k in 0..p {
-                let xk = head[k];
-                if xk == 0.0 {
-                    continue;
-                }
-                let column = &panel[k * n..(k + 1) * n];
-                for (h, l) in head[k + 1..].iter_mut().zip(&column[k + 1..p]) {
-                    *h -= l * xk;
-                }
-                for (t, l) in tail.iter_mut().zip(&column[p..]) {
-                    *t += l * xk;
-                }
-            }
-            for k in 0..p {
-                self.x[front.first + k] = head[k];
-            }
-            for (b, t) in front.below.iter().zip(tail.iter()) {
-                self.x[*b as usize] -= t;
-            }
+    #[inline(always)]
+    fn start_here(&mut self, s: &Symbolic, active: &[bool], b: &[f64]) -> f64 {
+        let mut most = 0.0;
+        for u in &s.units.packs {
+            most = larger(most, self.packed.start(u, active, b));
         }
-        for front in s.fronts.iter().rev() {
-            let (n, p) = (front.size(), front.pivots);
-            let panel = &self.panels[front.panel..front.panel + n * p];
-            let (head, tail) = self.row[..n].split_at_mut(p);
-            for k in 0..p {
-                head[k] = self.x[front.first + k] * self.inverse[front.first + k];
-            }
-            for (b, t) in front.below.iter().zip(tail.iter_mut()) {
-                *t = self.x[*b as usize];
-            }
-            for k in (0..p).rev() {
-                let column = &panel[k * n..(k + 1) * n];
-                let inner: f64 = head[k + 1..].iter().zip(&column[k + 1..p]).map(|(h, l)| h * l).sum();
-                let outer: f64 = tail.iter().zip(&column[p..]).map(|(t, l)| t * l).sum();
-                head[k] -= inner + outer;
-            }
-            self.x[front.first..front.first + p].copy_from_slice(head);
-        }
+        larger(most, self.single.start(&s.units.rest, active, b))
     }
 
-    /// One right side: `out = (W W^T + shift)^-1 b`, both by the rows of the groups.
-    pub fn solve(&mut self, s: &Symbolic, groups: &[Group], b: &[f64], out: &mut [f64]) {
-        self.x.fill(0.0);
-        let mut local = 0;
-        for g in groups {
-            for r in g.range() {
-                self.x[s.place[local] as usize] = b[r];
-                local += 1;
-            }
+    /// Takes a guess over.
+    pub fn guess(&mut self, s: &Symbolic, active: &[bool], lambda: &[f64]) {
+        for u in &s.units.packs {
+            let into = &mut self.packed.lambda[u.base..];
+            // Lanes that repeat another one must repeat it here too: what is left of them is looked at.
+            u.each_row(LANES, LANES, |at, lane, r| {
+                into[at].set(lane, if on(active, r) { lambda[r] } else { 0.0 })
+            });
         }
-        self.substitute(s);
-        local = 0;
-        for g in groups {
-            for r in g.range() {
-                out[r] = self.x[s.place[local] as usize];
-                local += 1;
-            }
-        }
+        let into = &mut self.single.lambda;
+        s.units.rest.each_row(1, 1, |at, _, r| into[at] = if on(active, r) { lambda[r] } else { 0.0 });
     }
-}
 
-/// Original entries: products of scaled rows, and rows against hub unknowns.
-#[inline(always)]
-fn gather(panel: &mut [f64], n: usize, s: &Symbolic, front: &Front, w: &[[[f64; 6]; 2]]) {
-    for t in &s.products[front.products.start as usize..front.products.end as usize] {
-        let (rows, cols) = (t.size.0 as usize, t.size.1 as usize);
-        let a = &w[t.a.0 as usize..t.a.0 as usize + rows];
-        let b = &w[t.b.0 as usize..t.b.0 as usize + cols];
-        let (sa, sb) = (t.a.1 as usize & 1, t.b.1 as usize & 1);
-        let start = t.at.1 as usize * n + t.at.0 as usize;
-        if let ([a0, a1, a2], [b0, b1, b2]) = (a, b) {
-            // Ball joints, by far the most common: three by three without loops. On the diagonal the upper triangle is
-            // written too; nobody reads it.
-            let (a, b) = ([&a0[sa], &a1[sa], &a2[sa]], [&b0[sb], &b1[sb], &b2[sb]]);
-            for (j, b) in b.into_iter().enumerate() {
-                let x = &mut panel[start + j * n..start + j * n + 3];
-                x[0] += dot6(a[0], b);
-                x[1] += dot6(a[1], b);
-                x[2] += dot6(a[2], b);
-            }
-            continue;
-        }
-        for (j, wb) in b.iter().enumerate() {
-            for (x, wa) in panel[start + j * n..start + j * n + rows].iter_mut().zip(a) {
-                *x += dot6(&wa[sa], &wb[sb]);
-            }
-        }
+    /// Forgets the answer: what is left is the right side.
+    pub fn restart(&mut self) {
+        self.packed.restart();
+        self.single.restart();
     }
-    for t in &s.spokes[front.spokes.start as usize..front.spokes.end as usize] {
-        let a = &w[t.a.0 as usize..t.a.0 as usize + t.count as usize];
-        let side = t.a.1 as usize;
-        for (r, wa) in a.iter().enumerate() {
-            for (k, x) in wa[side].iter().enumerate() {
-                let (row, col) = if t.hub_is_column { (r, k) } else { (k, r) };
-                panel[(t.at.1 as usize + col) * n + t.at.0 as usize + row] += x;
-            }
-        }
-    }
-}
 
-/// Adds a child's update to the panel and the update of its parent.
-#[inline(always)]
-fn extend_add(
-    panel: &mut [f64],
-    pool: &mut [f64],
-    n: usize,
-    p: usize,
-    front: &Front,
-    child: &Front,
-    map: &[u32],
-) {
-    let (m, below) = (child.below.len(), n - p);
-    // Both updates live in one pool: split it around the one that is written.
-    let (from, to) = (child.update, front.update);
-    let (source, target): (&[f64], &mut [f64]) = if from < to {
-        let (a, b) = pool.split_at_mut(to);
-        (&a[from..from + m * m], &mut b[..below * below])
-    } else {
-        let (a, b) = pool.split_at_mut(from);
-        (&b[..m * m], &mut a[to..to + below * below])
-    };
-    for j in 0..m {
-        let col = map[j] as usize;
-        let values = &source[j * m + j..(j + 1) * m];
-        if col < p {
-            let column = &mut panel[col * n..(col + 1) * n];
-            for (v, row) in values.iter().zip(&map[j..]) {
-                column[*row as usize] += v;
-            }
-        } else {
-            let column = &mut target[(col - p) * below..(col - p + 1) * below];
-            for (v, row) in values.iter().zip(&map[j..]) {
-                column[*row as usize - p] += v;
-            }
+    /// Takes the last correction back.
+    pub fn undo(&mut self, s: &Symbolic) {
+        for u in &s.units.packs {
+            self.packed.undo(u);
         }
+        self.single.undo(&s.units.rest);
     }
-}
 
-/// `L D L^T` of the pivots of a front: `panel` becomes `L`, `inverse` the inverse pivots, `update -= L D L^T` below.
-#[inline(always)]
-fn eliminate(
-    panel: &mut [f64],
-    update: &mut [f64],
-    n: usize,
-    p: usize,
-    pivots: &mut [f64],
-    inverse: &mut [f64],
-    least: &[f64],
-    row: &mut [f64],
-    scaled: &mut [f64],
-) -> usize {
-    let (mut done, mut vanished) = (0, 0);
-    while done < p {
-        let end = if p - done <= SLICE + SLICE / 2 { p } else { done + SLICE };
-        // Within the slice: left-looking by columns.
-        for k in done..end {
-            let (left, right) = panel.split_at_mut(k * n);
-            let column = &mut right[..n];
-            for (c, j) in row.iter_mut().zip(done..k) {
-                *c = left[j * n + k] * pivots[j];
-            }
-            subtract(&mut column[k..], &left[done * n..], n, k, &row[..k - done]);
-            let pivot = column[k];
-            if pivot <= least[k] && least[k] >= 0.0 || pivot == 0.0 {
-                (pivots[k], inverse[k]) = (0.0, 0.0);
-                vanished += 1;
-            } else {
-                (pivots[k], inverse[k]) = (pivot, 1.0 / pivot);
-            }
-            column[k + 1..].iter_mut().for_each(|x| *x *= inverse[k]);
+    /// Hands the answer out.
+    pub fn answer(&self, s: &Symbolic, lambda: &mut [f64]) {
+        for u in &s.units.packs {
+            let from = &self.packed.lambda[u.base..];
+            u.each_row(LANES, u.lanes, |at, lane, r| lambda[r] = from[at].0[lane]);
         }
-        // Columns of later slices.
-        if end < p {
-            let width = end - done;
-            let (left, right) = panel.split_at_mut(end * n);
-            for j in 0..width {
-                let column = &left[(done + j) * n + end..(done + j) * n + n];
-                let d = pivots[done + j];
-                for (s, l) in scaled[j * (n - end)..(j + 1) * (n - end)].iter_mut().zip(column) {
-                    *s = l * d;
+        let from = &self.single.lambda;
+        s.units.rest.each_row(1, 1, |at, _, r| lambda[r] = from[at]);
+    }
+
+    /// Trace of `W W^T`.
+    pub fn trace(&self, s: &Symbolic) -> f64 {
+        let mut sum = 0.0;
+        for u in &s.units.packs {
+            let w = &self.packed.w[u.base..];
+            u.each_row(LANES, u.lanes, |at, lane, _| {
+                sum += w[at].as_flattened().iter().map(|x| x.0[lane] * x.0[lane]).sum::<f64>();
+            });
+        }
+        let w = &self.single.w;
+        s.units.rest.each_row(1, 1, |at, _, _| {
+            sum += w[at].as_flattened().iter().map(|x| x * x).sum::<f64>();
+        });
+        sum
+    }
+
+    #[inline(always)]
+    fn correct_here(&mut self, s: &Symbolic) {
+        let Units { packs, rest, .. } = &s.units;
+        let (packed, single) = (&mut self.packed, &mut self.single);
+        single.x.copy_from_slice(&single.residual);
+        packed.x.copy_from_slice(&packed.residual);
+        for u in packs {
+            packed.forward(u);
+            for (x, home) in packed.x[u.base + u.scalars..].iter().zip(u.outside.chunks_exact(Quad::WIDTH)) {
+                for l in 0..u.lanes {
+                    single.x[home[l] as usize] += x.0[l];
                 }
             }
-            let rest = n - end;
-            let cols = p - end;
-            let l = MatRef::from_column_major_slice_with_stride(&left[done * n + end..], rest, width, n);
-            let s = MatRef::from_column_major_slice(&scaled[..rest * width], rest, width);
-            let mut target =
-                MatMut::from_column_major_slice_with_stride_mut(&mut right[end..], rest, cols, n);
-            let (top_l, bottom_l) = (l.subrows(0, cols), l.subrows(cols, rest - cols));
-            let top_s = s.subrows(0, cols);
-            matmul(
-                target.as_mut().subrows_mut(0, cols),
-                BlockStructure::TriangularLower,
-                Accum::Add,
-                top_l,
-                BlockStructure::Rectangular,
-                top_s.transpose(),
-                BlockStructure::Rectangular,
-                -1.0,
-                Par::Seq,
-            );
-            matmul(
-                target.as_mut().subrows_mut(cols, rest - cols),
-                BlockStructure::Rectangular,
-                Accum::Add,
-                bottom_l,
-                BlockStructure::Rectangular,
-                top_s.transpose(),
-                BlockStructure::Rectangular,
-                -1.0,
-                Par::Seq,
-            );
         }
-        done = end;
-    }
-    let below = n - p;
-    if below >= LARGE && p >= 8 {
-        for k in 0..p {
-            let d = pivots[k];
-            for (s, l) in scaled[k * below..(k + 1) * below].iter_mut().zip(&panel[k * n + p..(k + 1) * n]) {
-                *s = l * d;
+        single.forward(rest);
+        single.backward(rest);
+        for (l, x) in single.lambda.iter_mut().zip(&single.x) {
+            *l += *x;
+        }
+        for u in packs.iter().rev() {
+            let outside = &mut packed.x[u.base + u.scalars..];
+            for (x, home) in outside.iter_mut().zip(u.outside.chunks_exact(Quad::WIDTH)) {
+                *x = Quad::from_fn(|l| single.x[home[l] as usize]);
+            }
+            packed.backward(u);
+            let own = u.base..u.base + u.scalars;
+            for (l, x) in packed.lambda[own.clone()].iter_mut().zip(&packed.x[own]) {
+                *l += *x;
             }
         }
-        let l = MatRef::from_column_major_slice_with_stride(&panel[p..], below, p, n);
-        let s = MatRef::from_column_major_slice(&scaled[..below * p], below, p);
-        matmul(
-            MatMut::from_column_major_slice_mut(update, below, below),
-            BlockStructure::TriangularLower,
-            Accum::Add,
-            l,
-            BlockStructure::Rectangular,
-            s.transpose(),
-            BlockStructure::Rectangular,
-            -1.0,
-            Par::Seq,
-        );
-        return vanished;
     }
-    for j in 0..below {
-        for k in 0..p {
-            row[k] = panel[k * n + p + j] * pivots[k];
-        }
-        subtract(&mut update[j * below + j..(j + 1) * below], panel, n, p + j, &row[..p]);
-    }
-    vanished
-}
 
-/// [`eliminate`] with the number of pivots known to the compiler: no calls, no inner loops over pivots.
-#[inline(always)]
-fn eliminate_few<const P: usize>(
-    panel: &mut [f64],
-    update: &mut [f64],
-    n: usize,
-    pivots: &mut [f64],
-    inverse: &mut [f64],
-    least: &[f64],
-) -> usize {
-    let mut columns = panel.chunks_exact_mut(n);
-    let mut columns: [&mut [f64]; P] = std::array::from_fn(|_| columns.next().unwrap_or_default());
-    let mut d = [0.0; P];
-    let mut vanished = 0;
-    for k in 0..P {
-        let (left, right) = columns.split_at_mut(k);
-        let column = &mut *right[0];
-        for (j, l) in left.iter().enumerate() {
-            let c = l[k] * d[j];
-            for (x, l) in column[k..].iter_mut().zip(&l[k..]) {
-                *x -= c * l;
-            }
-        }
-        let pivot = column[k];
-        let gone = pivot <= least[k] && least[k] >= 0.0 || pivot == 0.0;
-        vanished += usize::from(gone);
-        d[k] = if gone { 0.0 } else { pivot };
-        pivots[k] = d[k];
-        inverse[k] = if gone { 0.0 } else { 1.0 / pivot };
-        column[k + 1..].iter_mut().for_each(|x| *x *= inverse[k]);
-    }
-    let below = n - P;
-    let tails: [&[f64]; P] = std::array::from_fn(|k| &columns[k][P..n]);
-    if below > 0 && below.is_multiple_of(3) {
-        // Blocks of three rows, the rule with ball joints: short columns without remainders. The upper half of diagonal
-        // blocks is written too; nobody reads it.
-        let tails: [&[[f64; 3]]; P] = std::array::from_fn(|k| tails[k].as_chunks().0);
-        let blocks = below / 3;
-        for (j, columns) in update.chunks_exact_mut(3 * below).enumerate() {
-            let (c0, rest) = columns.split_at_mut(below);
-            let (c1, c2) = rest.split_at_mut(below);
-            let targets = [c0.as_chunks_mut::<3>().0, c1.as_chunks_mut::<3>().0, c2.as_chunks_mut::<3>().0];
-            let scaled: [[f64; 3]; P] = std::array::from_fn(|k| tails[k][j].map(|x| x * d[k]));
-            let below: [&[[f64; 3]]; P] = std::array::from_fn(|k| &tails[k][j..blocks]);
-            let [c0, c1, c2] = targets.map(|t| &mut t[j..blocks]);
-            for (i, ((x0, x1), x2)) in c0.iter_mut().zip(c1).zip(c2).enumerate() {
-                for k in 0..P {
-                    let (l, s) = (below[k][i], scaled[k]);
-                    for r in 0..3 {
-                        x0[r] -= s[0] * l[r];
-                        x1[r] -= s[1] * l[r];
-                        x2[r] -= s[2] * l[r];
+    #[inline(always)]
+    fn measure_here(&mut self, s: &Symbolic, active: &[bool], softness: &[f64]) -> f64 {
+        let Units { packs, rest, .. } = &s.units;
+        let (packed, single) = (&mut self.packed, &mut self.single);
+        single.y.fill([0.0; 6]);
+        for u in packs {
+            packed.gather(u);
+            for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(Quad::WIDTH)) {
+                let y = &packed.y[u.solid_base + *local as usize];
+                for l in 0..u.lanes {
+                    for (sum, y) in single.y[home[l] as usize].iter_mut().zip(y) {
+                        *sum += y.0[l];
                     }
                 }
             }
         }
-        return vanished;
-    }
-    for j in 0..below {
-        let target = &mut update[j * below + j..(j + 1) * below];
-        let len = target.len();
-        let rows: [&[f64]; P] = std::array::from_fn(|k| &tails[k][j..j + len]);
-        let c: [f64; P] = std::array::from_fn(|k| rows[k][0] * d[k]);
-        for (i, x) in target.iter_mut().enumerate() {
-            let mut sum = 0.0;
-            for k in 0..P {
-                sum += c[k] * rows[k][i];
+        single.gather(rest);
+        let mut most = 0.0;
+        for u in packs {
+            for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(Quad::WIDTH)) {
+                let y = &mut packed.y[u.solid_base + *local as usize];
+                *y = std::array::from_fn(|k| Quad::from_fn(|l| single.y[home[l] as usize][k]));
             }
-            *x -= sum;
+            most = larger(most, packed.scatter(u, active, softness));
         }
+        larger(most, single.scatter(rest, active, softness))
     }
-    vanished
 }
 
-/// `target -= sum_k c[k] * column_k[from..]`, columns of length `n`, four at a time so that the target is loaded once.
+/// Does the row take part?
 #[inline(always)]
-fn subtract(target: &mut [f64], columns: &[f64], n: usize, from: usize, c: &[f64]) {
-    let len = target.len();
-    let column = |k: usize| &columns[k * n + from..k * n + from + len];
-    let mut k = 0;
-    while k + 4 <= c.len() {
-        let (a, b, d, e) = (column(k), column(k + 1), column(k + 2), column(k + 3));
-        let (ca, cb, cd, ce) = (c[k], c[k + 1], c[k + 2], c[k + 3]);
-        for i in 0..len {
-            target[i] -= ca * a[i] + cb * b[i] + (cd * d[i] + ce * e[i]);
+fn on(active: &[bool], row: usize) -> bool {
+    active.is_empty() || active[row]
+}
+
+impl Unit {
+    /// Place, lane and row in the mechanism of every row of the first `lanes` of `width` lanes.
+    fn each_row(&self, width: usize, lanes: usize, mut f: impl FnMut(usize, usize, usize)) {
+        for (node, rows) in self.nodes[..self.own_nodes].iter().zip(self.rows.chunks_exact(width)) {
+            if !node.hub {
+                for r in 0..node.count as usize {
+                    (0..lanes).for_each(|l| f(node.at as usize + r, l, rows[l] as usize + r));
+                }
+            }
         }
-        k += 4;
     }
-    match c.len() - k {
-        3 => {
-            let (a, b, d) = (column(k), column(k + 1), column(k + 2));
-            let (ca, cb, cd) = (c[k], c[k + 1], c[k + 2]);
-            for i in 0..len {
-                target[i] -= ca * a[i] + cb * b[i] + cd * d[i];
+
+    /// Steps with the lists that are theirs.
+    fn walk(&self) -> impl DoubleEndedIterator<Item = (&Step, &[u32])> {
+        let below = |s: &Step| &self.below[s.below as usize..(s.below + s.rows) as usize];
+        self.steps.iter().map(move |s| (s, below(s)))
+    }
+}
+
+/// The same half row of every lane, entry by entry.
+#[inline(always)]
+fn side_by_side<'a, V: Lane>(row: impl Fn(usize) -> &'a HalfRow) -> [V; 6] {
+    let rows: [&HalfRow; 4] = std::array::from_fn(|l| row(l.min(V::WIDTH - 1)));
+    std::array::from_fn(|k| V::from_fn(|l| rows[l][k]))
+}
+
+/// Square root of the inverse mass, and the lower Cholesky factor of the inverse inertia.
+#[inline(always)]
+fn roots<V: Lane>(masses: &Masses, solids: &[u32]) -> [V; 7] {
+    let mass = V::from_fn(|l| masses.inverse_mass(solids[l] as usize));
+    let entry = |i: usize, j: usize| V::from_fn(|l| masses.inverse_inertia(solids[l] as usize).col(i)[j]);
+    let root = |x: V| x.map(|x| if x > 0.0 { x.sqrt() } else { 0.0 });
+    let over = |x: V, d: V| x.zip(d, |x, d| if d > 0.0 { x / d } else { 0.0 });
+    let l11 = root(entry(0, 0));
+    let (l21, l31) = (over(entry(0, 1), l11), over(entry(0, 2), l11));
+    let l22 = root(entry(1, 1) - l21 * l21);
+    let l32 = over(entry(1, 2) - l31 * l21, l22);
+    [root(mass), l11, l21, l22, l31, l32, root(entry(2, 2) - l31 * l31 - l32 * l32)]
+}
+
+impl<V: Kernel> Numbers<V> {
+    fn resize(&mut self, room: &Room, front: usize, scaled: usize) {
+        let zero = V::default();
+        self.w.resize(room.rows, [[zero; 6]; 2]);
+        self.roots.resize(room.solids, [zero; 7]);
+        self.y.resize(room.solids, [zero; 6]);
+        self.panels.resize(room.panels, zero);
+        self.updates.resize(room.updates, zero);
+        for v in [&mut self.inverse, &mut self.b, &mut self.residual, &mut self.lambda, &mut self.x] {
+            v.resize(room.rows, zero);
+        }
+        let s = &mut self.scratch;
+        [&mut s.pivots, &mut s.least, &mut s.row].into_iter().for_each(|v| v.resize(front.max(1), zero));
+        s.scaled.resize(scaled, zero);
+    }
+
+    #[inline(always)]
+    fn fill(&mut self, u: &Unit, p: &Problem) {
+        let scale = &mut self.roots[u.solid_base..];
+        for (c, solids) in scale.iter_mut().zip(u.solids.chunks_exact(V::WIDTH)) {
+            *c = roots(p.masses, solids);
+        }
+        let (w, scale) = (&mut self.w[u.base..], &*scale);
+        for (node, rows) in u.nodes.iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            if node.hub {
+                continue;
+            }
+            let count = node.count as usize;
+            let w = &mut w[node.at as usize..node.at as usize + count];
+            for side in 0..2 {
+                if node.solids[side] == NONE {
+                    w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
+                    continue;
+                }
+                let [s, c0, c1, c2, c3, c4, c5] = scale[node.solids[side] as usize];
+                for (r, w) in w.iter_mut().enumerate() {
+                    let j: [V; 6] = side_by_side(|l| &p.rows.jacobian[rows[l] as usize + r][side]);
+                    w[side] = [
+                        j[0] * s,
+                        j[1] * s,
+                        j[2] * s,
+                        j[3] * c0 + j[4] * c1 + j[5] * c3,
+                        j[4] * c2 + j[5] * c4,
+                        j[5] * c5,
+                    ];
+                }
+            }
+            if !p.active.is_empty() {
+                for (r, w) in w.iter_mut().enumerate() {
+                    for l in (0..V::WIDTH).filter(|l| !p.active[rows[*l] as usize + r]) {
+                        w.as_flattened_mut().iter_mut().for_each(|x| x.set(l, 0.0));
+                    }
+                }
             }
         }
-        2 => {
-            let (a, b) = (column(k), column(k + 1));
-            let (ca, cb) = (c[k], c[k + 1]);
-            for i in 0..len {
-                target[i] -= ca * a[i] + cb * b[i];
+    }
+
+    /// `packed`: the updates of packs, where the children of the rest are.
+    #[inline(always)]
+    fn factor(&mut self, u: &Unit, active: &[bool], softness: &[f64], shift: f64, packed: &[Quad]) -> V {
+        let Self { w, panels, updates, inverse, scratch, .. } = self;
+        let (w, inverse) = (&w[u.base..], &mut inverse[u.base..]);
+        let mut vanished = V::default();
+        let (mut nodes, mut children, mut products, mut spokes) = (0, 0, 0, 0);
+        for s in &u.steps {
+            let (n, p) = (s.size(), s.pivots as usize);
+            let panel = &mut panels[s.panel..s.panel + n * p];
+            panel.fill(V::default());
+            for i in nodes..s.nodes as usize {
+                diagonal(u, i, s, w, active, softness, shift, panel, &mut scratch.least);
+            }
+            for t in &u.products[products..s.products as usize] {
+                let (a, b) = (t.a as usize, t.b as usize);
+                let (a, b) = (&w[a..a + t.size[0] as usize], &w[b..b + t.size[1] as usize]);
+                multiply(panel, n, t.start as usize, a, b, t.sides.map(|s| s as usize & 1));
+            }
+            for t in &u.spokes[spokes..s.spokes as usize] {
+                for r in 0..t.count as usize {
+                    for (k, x) in w[t.a as usize + r][t.side as usize].iter().enumerate() {
+                        panel[t.start as usize + r * t.steps[0] as usize + k * t.steps[1] as usize] += *x;
+                    }
+                }
+            }
+            let below = s.rows as usize;
+            let fresh = children == s.children as usize;
+            if !fresh {
+                updates[s.update as usize..s.update as usize + below * below].fill(V::default());
+            }
+            for c in &u.children[children..s.children as usize] {
+                extend_add(
+                    panel,
+                    updates,
+                    packed,
+                    n,
+                    p,
+                    s,
+                    c,
+                    &u.maps[c.map as usize..(c.map + c.rows) as usize],
+                );
+            }
+            let update = &mut updates[s.update as usize..s.update as usize + below * below];
+            let inverse = &mut inverse[s.first as usize..s.first as usize + p];
+            vanished += V::eliminate(panel, update, n, p, inverse, scratch, fresh);
+            (nodes, children) = (s.nodes as usize, s.children as usize);
+            (products, spokes) = (s.products as usize, s.spokes as usize);
+        }
+        vanished
+    }
+
+    #[inline(always)]
+    fn start(&mut self, u: &Unit, active: &[bool], b: &[f64]) -> f64 {
+        let (into, residual) = (&mut self.b[u.base..], &mut self.residual[u.base..]);
+        let mut most = V::default();
+        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            if node.hub {
+                continue;
+            }
+            for r in 0..node.count as usize {
+                let value = |l: usize| {
+                    let row = rows[l] as usize + r;
+                    if on(active, row) { b[row] } else { 0.0 }
+                };
+                let x = V::from_fn(value);
+                into[node.at as usize + r] = x;
+                residual[node.at as usize + r] = x;
+                most = most.zip(x, |m, x| larger(m, x.abs()));
             }
         }
-        1 => {
-            let a = column(k);
-            for i in 0..len {
-                target[i] -= c[k] * a[i];
+        (0..V::WIDTH).fold(0.0, |m, l| larger(m, most.lane(l)))
+    }
+
+    fn restart(&mut self) {
+        self.residual.copy_from_slice(&self.b);
+        self.lambda.fill(V::default());
+    }
+
+    fn undo(&mut self, u: &Unit) {
+        let own = u.base..u.base + u.scalars;
+        self.lambda[own.clone()].iter_mut().zip(&self.x[own]).for_each(|(l, x)| *l -= *x);
+    }
+
+    /// `y = W^T lambda` of the unit's solids; the rest adds to what packs have left there.
+    #[inline(always)]
+    fn gather(&mut self, u: &Unit) {
+        let (w, lambda) = (&self.w[u.base..], &self.lambda[u.base..]);
+        let y = &mut self.y[u.solid_base..u.solid_base + u.solids.len() / V::WIDTH];
+        if V::WIDTH > 1 {
+            y.fill([V::default(); 6]);
+        }
+        for node in u.nodes[..u.own_nodes].iter().filter(|n| !n.hub) {
+            let rows = node.at as usize..node.at as usize + node.count as usize;
+            let (w, lambda) = (&w[rows.clone()], &lambda[rows]);
+            for side in 0..2 {
+                if node.solids[side] == NONE {
+                    continue;
+                }
+                let y = &mut y[node.solids[side] as usize];
+                let mut sum = *y;
+                for (w, l) in w.iter().zip(lambda) {
+                    for k in 0..6 {
+                        sum[k] += w[side][k] * *l;
+                    }
+                }
+                *y = sum;
             }
         }
-        _ => {}
+    }
+
+    #[inline(always)]
+    fn scatter(&mut self, u: &Unit, active: &[bool], softness: &[f64]) -> f64 {
+        let (w, y, b) = (&self.w[u.base..], &self.y[u.solid_base..], &self.b[u.base..]);
+        let (residual, lambda) = (&mut self.residual[u.base..], &self.lambda[u.base..]);
+        let zero = [V::default(); 6];
+        let mut most = V::default();
+        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            if node.hub {
+                continue;
+            }
+            let [y0, y1] = node.solids.map(|s| if s == NONE { zero } else { y[s as usize] });
+            let own = node.at as usize..node.at as usize + node.count as usize;
+            let (w, b, residual) = (&w[own.clone()], &b[own.clone()], &mut residual[own]);
+            for (r, ((w, b), out)) in w.iter().zip(b).zip(residual).enumerate() {
+                let mut left = *b - (dot(&w[0], &y0) + dot(&w[1], &y1));
+                if !softness.is_empty() {
+                    let give = V::from_fn(|l| softness[rows[l] as usize + r]);
+                    left -= give * lambda[node.at as usize + r];
+                }
+                if !active.is_empty() {
+                    for l in (0..V::WIDTH).filter(|l| !active[rows[*l] as usize + r]) {
+                        left.set(l, 0.0);
+                    }
+                }
+                *out = left;
+                most = most.zip(left, |m, x| larger(m, x.abs()));
+            }
+        }
+        (0..V::WIDTH).fold(0.0, |m, l| larger(m, most.lane(l)))
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, u: &Unit) {
+        let (x, panels) = (&mut self.x[u.base..u.base + u.height(V::WIDTH)], &self.panels);
+        for (s, below) in u.walk() {
+            let (n, p, first) = (s.size(), s.pivots as usize, s.first as usize);
+            let panel = &panels[s.panel..s.panel + n * p];
+            match p {
+                3 => forward_few::<V, 3>(panel, x, first, below),
+                5 => forward_few::<V, 5>(panel, x, first, below),
+                6 => forward_few::<V, 6>(panel, x, first, below),
+                _ => {
+                    let (head, tail) = self.scratch.row[..n].split_at_mut(p);
+                    forward_many(panel, x, first, below, head, tail);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn backward(&mut self, u: &Unit) {
+        let height = u.height(V::WIDTH);
+        let (x, panels) = (&mut self.x[u.base..u.base + height], &self.panels);
+        let inverse = &self.inverse[u.base..u.base + height];
+        for (s, below) in u.walk().rev() {
+            let (n, p, first) = (s.size(), s.pivots as usize, s.first as usize);
+            let panel = &panels[s.panel..s.panel + n * p];
+            match p {
+                3 => backward_few::<V, 3>(panel, x, inverse, first, below),
+                5 => backward_few::<V, 5>(panel, x, inverse, first, below),
+                6 => backward_few::<V, 6>(panel, x, inverse, first, below),
+                _ => {
+                    let (head, tail) = self.scratch.row[..n].split_at_mut(p);
+                    backward_many(panel, x, inverse, first, below, head, tail);
+                }
+            }
+        }
     }
 }

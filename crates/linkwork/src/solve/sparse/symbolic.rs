@@ -1,7 +1,10 @@
 //! Everything about a factorisation that depends on the topology only.
 
-use crate::graph::CliqueGraph;
+use super::lanes::LANES;
+use super::units::{NONE, Units};
+use crate::graph::{CliqueGraph, Elimination};
 use crate::rows::Group;
+use std::ops::Range;
 
 /// What the rows of one island look like: groups, and which of their solids move.
 pub(crate) struct Shape<'a> {
@@ -13,22 +16,19 @@ pub(crate) struct Shape<'a> {
 
 /// A product `W_a W_b^T` that goes into a front.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Product {
-    /// First row and side of the left factor.
+pub(super) struct Product {
+    /// Node and side of the left factor.
     pub a: (u32, u8),
-    /// First row and side of the right factor.
+    /// Node and side of the right factor.
     pub b: (u32, u8),
-    /// Rows of the left and right factor.
-    pub size: (u8, u8),
     /// Place in the panel: row and column.
     pub at: (u32, u32),
 }
 
 /// Rows that couple to a hub's unknowns: `W_a` itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spoke {
+pub(super) struct Spoke {
     pub a: (u32, u8),
-    pub count: u8,
     pub at: (u32, u32),
     /// The panel's columns are the hub's, its rows the joint's (or the other way round).
     pub hub_is_column: bool,
@@ -36,22 +36,20 @@ pub(crate) struct Spoke {
 
 /// One supernode.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Front {
+pub(super) struct Front {
     /// First pivot, in elimination order.
     pub first: usize,
     /// Number of pivots.
     pub pivots: usize,
     /// Rows below the pivots, in elimination order.
     pub below: Vec<u32>,
-    /// Place of its `(pivots + below) x pivots` panel.
-    pub panel: usize,
-    /// Place of its `below x below` update.
-    pub update: usize,
     /// Children, each with the place of its map into this front.
     pub children: Vec<(u32, u32)>,
+    /// Its nodes, in elimination order.
+    pub nodes: Range<usize>,
     /// Original entries.
-    pub products: std::ops::Range<u32>,
-    pub spokes: std::ops::Range<u32>,
+    pub products: Range<usize>,
+    pub spokes: Range<usize>,
     /// Entries of the factor that are not zero by structure.
     entries: usize,
 }
@@ -60,22 +58,39 @@ impl Front {
     pub fn size(&self) -> usize {
         self.pivots + self.below.len()
     }
+    /// The first position after its pivots.
+    pub fn end(&self) -> usize {
+        self.first + self.pivots
+    }
+}
+
+/// Fronts, and which entries go where, for one elimination order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    pub fronts: Vec<Front>,
+    pub maps: Vec<u32>,
+    pub products: Vec<Product>,
+    pub spokes: Vec<Spoke>,
+    /// Nodes in elimination order: groups of rows, then hubs.
+    pub nodes: Vec<u32>,
+    /// Per node: its first position, and how many it takes.
+    pub first: Vec<usize>,
+    sizes: Vec<u32>,
+    /// Per movable solid of the island: the groups that touch it, with the side; its number in the mechanism; the node
+    /// of its unknowns if it is a hub.
+    pub touching: Vec<Vec<(u32, u8)>>,
+    pub solids: Vec<u32>,
+    hub_node: Vec<Option<usize>>,
+    /// Per group and side: the movable solid.
+    ends: Vec<[u32; 2]>,
+    /// Positions: hub unknowns included.
+    pub scalars: usize,
 }
 
 /// The plan of a factorisation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbolic {
-    pub fronts: Vec<Front>,
-    pub maps: Vec<u32>,
-    pub products: Vec<Product>,
-    pub spokes: Vec<Spoke>,
-    /// Per row of the island's groups (in group order): place in the elimination order.
-    pub place: Vec<u32>,
-    /// Scalars eliminated, hub unknowns included.
-    pub scalars: usize,
-    pub panel_len: usize,
-    pub update_len: usize,
-    pub largest_front: usize,
+    pub units: Units,
     /// Predicted multiplications of one factorisation.
     pub flops: f64,
     /// Predicted entries of the factor.
@@ -90,11 +105,31 @@ const SMALL_FRONT: usize = 12;
 const ZEROS: f64 = 1.1;
 
 impl Symbolic {
+    /// Of the orders that promise little work, the one that the units make least of.
     pub fn new(shape: &Shape) -> Self {
-        let plan = Nodes::new(shape);
-        let elimination = plan.graph.best();
-        let mut out = Symbolic { flops: elimination.flops, fill: elimination.fill, ..Self::default() };
+        let nodes = Nodes::new(shape);
+        let mut best: Option<Self> = None;
+        for e in nodes.orders() {
+            let units = Units::new(&Plan::new(&nodes, &e), shape);
+            if best.as_ref().is_none_or(|b| units.cost < b.units.cost) {
+                best = Some(Self { units, flops: e.flops, fill: e.fill });
+            }
+        }
+        best.unwrap_or_default()
+    }
+}
+
+impl Plan {
+    fn new(plan: &Nodes, elimination: &Elimination) -> Self {
         let n = plan.graph.sizes.len();
+        let mut out = Plan {
+            sizes: plan.graph.sizes.clone(),
+            touching: plan.touching.clone(),
+            solids: plan.solids.clone(),
+            hub_node: plan.hub_node.clone(),
+            ends: plan.ends.clone(),
+            ..Self::default()
+        };
         if n == 0 {
             return out;
         }
@@ -136,7 +171,7 @@ impl Symbolic {
         let entries = |k: usize| scalars(k) * (scalars(k) + 1) / 2 + scalars(k) * below[k];
         // Supernodes: a node swallows the front that ends right before it when that is its child and few zeros result.
         let mut front_of = vec![0usize; n];
-        for &k in &post {
+        for (i, &k) in post.iter().enumerate() {
             let swallow = out.fronts.last().is_some_and(|f| {
                 let chain = children[k].last().is_some_and(|c| front_of[*c] == out.fronts.len() - 1);
                 if !chain || f.first + f.pivots != first[k] {
@@ -155,6 +190,7 @@ impl Symbolic {
             let front = &mut out.fronts[index];
             front.pivots += scalars(k);
             front.entries += entries(k);
+            front.nodes = if swallow { front.nodes.start..i + 1 } else { i..i + 1 };
             // `below` for now holds the rows of the node swallowed last; its child's are among them and itself.
             front.below = elimination.below[k]
                 .iter()
@@ -164,47 +200,33 @@ impl Symbolic {
                 .collect();
             front.below.sort_unstable();
         }
-        out.place_fronts();
+        out.nodes = post.iter().map(|k| *k as u32).collect();
         out.connect_fronts();
-        out.place_entries(shape, &plan, &first, &front_of);
+        out.place_entries(plan, &first, &front_of);
+        out.first = first;
         out
     }
 
-    /// Panels one after the other; updates in a pool where a slot is free again once the parent has taken it.
-    fn place_fronts(&mut self) {
-        let mut free: Vec<(usize, usize)> = Vec::new();
-        let parents: Vec<Option<usize>> = self.parents();
-        let mut held: Vec<Vec<usize>> = vec![Vec::new(); self.fronts.len()];
-        for f in 0..self.fronts.len() {
-            let (size, below) = (self.fronts[f].size(), self.fronts[f].below.len());
-            self.largest_front = self.largest_front.max(size);
-            self.fronts[f].panel = self.panel_len;
-            self.panel_len += size * self.fronts[f].pivots;
-            let need = below * below;
-            let at = match free.iter().position(|(_, len)| *len >= need) {
-                Some(i) => {
-                    let (at, len) = free[i];
-                    if len == need {
-                        free.remove(i);
-                    } else {
-                        free[i] = (at + need, len - need)
-                    }
-                    at
-                }
-                None => {
-                    self.update_len += need;
-                    self.update_len - need
-                }
-            };
-            self.fronts[f].update = at;
-            for c in std::mem::take(&mut held[f]) {
-                let b = self.fronts[c].below.len();
-                release(&mut free, self.fronts[c].update, b * b);
-            }
-            if let Some(p) = parents[f] {
-                held[p].push(f);
-            }
-        }
+    /// The movable solids of a node, by number; a hub's unknowns have none.
+    pub fn ends(&self, shape: &Shape, node: usize) -> [u32; 2] {
+        if node < shape.groups.len() { self.ends[node] } else { [NONE; 2] }
+    }
+
+    /// Sides of a node that enter its diagonal block.
+    pub fn own(&self, shape: &Shape, node: usize) -> u8 {
+        let ends = self.ends(shape, node);
+        let enters = |s: u32| s != NONE && self.hub_node[s as usize].is_none();
+        u8::from(enters(ends[0])) | u8::from(enters(ends[1])) << 1
+    }
+
+    /// Rows of a node.
+    pub fn size(&self, node: u32) -> u32 {
+        self.sizes[node as usize]
+    }
+
+    /// The node whose rows start at a position.
+    pub fn node_at(&self, position: usize) -> u32 {
+        self.nodes[self.nodes.partition_point(|k| self.first[*k as usize] < position)]
     }
 
     /// The front in which a front's first row below is a pivot.
@@ -241,15 +263,7 @@ impl Symbolic {
     }
 
     /// Where the original entries go.
-    fn place_entries(&mut self, shape: &Shape, plan: &Nodes, first: &[usize], front_of: &[usize]) {
-        let mut local = 0;
-        for (k, g) in shape.groups.iter().enumerate() {
-            for r in 0..g.count {
-                self.place.push((first[k] + r) as u32);
-            }
-            local += g.count;
-        }
-        debug_assert_eq!(local, self.place.len());
+    fn place_entries(&mut self, plan: &Nodes, first: &[usize], front_of: &[usize]) {
         // (front, product) and (front, spoke), then grouped by front.
         let mut products: Vec<(usize, Product)> = Vec::new();
         let mut spokes: Vec<(usize, Spoke)> = Vec::new();
@@ -264,40 +278,28 @@ impl Symbolic {
         for (solid, touching) in plan.touching.iter().enumerate() {
             let hub = plan.hub_node[solid];
             for (i, &(a, side_a)) in touching.iter().enumerate() {
-                let ga = &shape.groups[a as usize];
                 if let Some(h) = hub {
                     let hub_is_column = first[h] < first[a as usize];
                     let (col, row) = if hub_is_column { (h, a as usize) } else { (a as usize, h) };
                     let f = front_of[col];
                     let at = (row_in(&self.fronts, f, first[row]), row_in(&self.fronts, f, first[col]));
-                    spokes.push((
-                        f,
-                        Spoke { a: (ga.first as u32, side_a), count: ga.count as u8, at, hub_is_column },
-                    ));
+                    spokes.push((f, Spoke { a: (a, side_a), at, hub_is_column }));
                     continue;
                 }
-                for &(b, side_b) in &touching[..=i] {
-                    let gb = &shape.groups[b as usize];
+                // Diagonal blocks are the business of the nodes.
+                for &(b, side_b) in &touching[..i] {
                     // Lower triangle: rows of the node eliminated later.
                     let (lo, hi) = if first[a as usize] < first[b as usize] {
-                        ((a, side_a, ga), (b, side_b, gb))
+                        ((a, side_a), (b, side_b))
                     } else {
-                        ((b, side_b, gb), (a, side_a, ga))
+                        ((b, side_b), (a, side_a))
                     };
                     let f = front_of[lo.0 as usize];
                     let at = (
                         row_in(&self.fronts, f, first[hi.0 as usize]),
                         row_in(&self.fronts, f, first[lo.0 as usize]),
                     );
-                    products.push((
-                        f,
-                        Product {
-                            a: (hi.2.first as u32, hi.1),
-                            b: (lo.2.first as u32, lo.1),
-                            size: (hi.2.count as u8, lo.2.count as u8),
-                            at,
-                        },
-                    ));
+                    products.push((f, Product { a: hi, b: lo, at }));
                 }
             }
         }
@@ -312,28 +314,11 @@ impl Symbolic {
             while s < spokes.len() && spokes[s].0 == f {
                 s += 1;
             }
-            front.products = p0 as u32..p as u32;
-            front.spokes = s0 as u32..s as u32;
+            front.products = p0..p;
+            front.spokes = s0..s;
         }
         self.products = products.into_iter().map(|p| p.1).collect();
         self.spokes = spokes.into_iter().map(|s| s.1).collect();
-    }
-}
-
-/// Gives a slot back, joined with its free neighbours.
-fn release(free: &mut Vec<(usize, usize)>, at: usize, len: usize) {
-    if len == 0 {
-        return;
-    }
-    let i = free.partition_point(|s| s.0 < at);
-    free.insert(i, (at, len));
-    if i + 1 < free.len() && free[i].0 + free[i].1 == free[i + 1].0 {
-        free[i].1 += free[i + 1].1;
-        free.remove(i + 1);
-    }
-    if i > 0 && free[i - 1].0 + free[i - 1].1 == free[i].0 {
-        free[i - 1].1 += free[i].1;
-        free.remove(i);
     }
 }
 
@@ -342,13 +327,29 @@ struct Nodes {
     graph: CliqueGraph,
     /// Per movable solid (compact): the groups that touch it, with the side.
     touching: Vec<Vec<(u32, u8)>>,
+    solids: Vec<u32>,
     hub_node: Vec<Option<usize>>,
+    ends: Vec<[u32; 2]>,
 }
 
 impl Nodes {
+    /// Elimination orders worth a try.
+    fn orders(&self) -> Vec<Elimination> {
+        if self.graph.sizes.is_empty() {
+            return Vec::new();
+        }
+        let mut out = vec![self.graph.best()];
+        if let Some(stage) = self.graph.repeats(LANES) {
+            out.push(self.graph.eliminate(&stage));
+        }
+        out
+    }
+
     fn new(shape: &Shape) -> Self {
         let mut compact = vec![u32::MAX; shape.moves.len()];
         let mut touching: Vec<Vec<(u32, u8)>> = Vec::new();
+        let mut solids = Vec::new();
+        let mut numbers = vec![[NONE; 2]; shape.groups.len()];
         for (k, g) in shape.groups.iter().enumerate() {
             for side in 0..2 {
                 let solid = g.solids[side];
@@ -356,7 +357,9 @@ impl Nodes {
                     if compact[solid] == u32::MAX {
                         compact[solid] = touching.len() as u32;
                         touching.push(Vec::new());
+                        solids.push(solid as u32);
                     }
+                    numbers[k][side] = compact[solid];
                     touching[compact[solid] as usize].push((k as u32, side as u8));
                 }
             }
@@ -388,6 +391,6 @@ impl Nodes {
                 graph.after[k] = h as u32;
             }
         }
-        Self { graph, touching, hub_node }
+        Self { graph, touching, solids, hub_node, ends: numbers }
     }
 }

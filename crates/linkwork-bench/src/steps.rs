@@ -1,0 +1,157 @@
+//! Whole steps: the five ladders swinging for two seconds at 1/60 s, straight start, one thread.
+
+use crate::scenes::{DT, Scene};
+use crate::table::{Table, ms, number, sci, text};
+use linkwork::measure::Meter;
+use linkwork::step::Stages;
+use linkwork::{State, StepConfig, Workspace, step};
+use std::time::Instant;
+
+/// Two seconds.
+pub const STEPS: usize = 120;
+
+/// One run.
+pub struct Swing {
+    /// Of each step.
+    pub seconds: Vec<f64>,
+    /// Largest at the end of any step.
+    pub gap: f64,
+    /// Largest `|E(t) - E(0)|` by the largest kinetic energy.
+    pub energy: f64,
+    /// Geometric iterations per step.
+    pub iterations: f64,
+    /// Steps that were cut or fell back.
+    pub odd: usize,
+    /// Where the time went, mean per step; from a run of its own.
+    pub stages: Stages,
+}
+
+impl Swing {
+    /// The median step.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+    /// The fastest step.
+    pub fn least(&self) -> f64 {
+        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Gap and energy, measured alike for everyone.
+pub struct Judge {
+    meter: Meter,
+    start: f64,
+    /// Largest gap so far.
+    pub gap: f64,
+    drift: f64,
+    kinetic: f64,
+}
+
+impl Judge {
+    /// Starts from a state.
+    pub fn new(scene: &Scene, s: &State) -> Self {
+        let mut meter = Meter::default();
+        let start = meter.energy(&scene.m, s).total();
+        Self { meter, start, gap: 0.0, drift: 0.0, kinetic: 0.0 }
+    }
+    /// Looks at the end of a step.
+    pub fn see(&mut self, scene: &Scene, s: &State) {
+        let gap = crate::peers::gap(scene, s);
+        // A gap that is not a number is the largest of all.
+        if !(gap <= self.gap) {
+            self.gap = gap;
+        }
+        let e = self.meter.energy(&scene.m, s);
+        let drift = (e.total() - self.start).abs();
+        if !(drift <= self.drift) {
+            self.drift = drift;
+        }
+        self.kinetic = self.kinetic.max(e.kinetic);
+    }
+    /// The energy error.
+    pub fn energy(&self) -> f64 {
+        self.drift / self.kinetic
+    }
+}
+
+/// Runs a scene.
+pub fn swing(scene: &Scene, config: &StepConfig) -> Swing {
+    let (mut s, mut w) = (scene.state.clone(), Workspace::new());
+    let mut judge = Judge::new(scene, &s);
+    let (mut seconds, mut iterations, mut odd) = (Vec::new(), 0, 0);
+    for _ in 0..STEPS {
+        let t = Instant::now();
+        let report = step(&scene.m, &mut s, &mut w, config);
+        seconds.push(t.elapsed().as_secs_f64());
+        iterations += report.iterations;
+        odd += usize::from(report.substeps > 1 || report.fallbacks > 0 || report.rejected.is_some());
+        judge.see(scene, &s);
+    }
+    let (start, mut stages) = (Instant::now(), Stages::default());
+    let clock = || start.elapsed().as_secs_f64();
+    let timed = StepConfig { clock: Some(&clock), ..*config };
+    let (mut s, mut w) = (scene.state.clone(), Workspace::new());
+    for _ in 0..STEPS {
+        let r = step(&scene.m, &mut s, &mut w, &timed).stages;
+        stages.motion += r.motion / STEPS as f64;
+        stages.rows += r.rows / STEPS as f64;
+        stages.factor += r.factor / STEPS as f64;
+        stages.solve += r.solve / STEPS as f64;
+    }
+    Swing {
+        seconds,
+        gap: judge.gap,
+        energy: judge.energy(),
+        iterations: iterations as f64 / STEPS as f64,
+        odd,
+        stages,
+    }
+}
+
+/// The five ladders of Faure 1999.
+pub const LADDERS: [(usize, usize); 5] = [(12, 1), (12, 4), (1, 48), (1, 96), (6, 96)];
+
+/// The table.
+pub fn run() -> Vec<Table> {
+    let mut t = Table::new(
+        "Whole steps of `variational`: ladders swinging for two seconds, 120 steps of 1/60 s from a straight start, one \
+         thread. Stages are means of a second, timed run.",
+        &[
+            "ladder",
+            "heavy",
+            "ms median",
+            "ms least",
+            "largest gap",
+            "energy error",
+            "iterations",
+            "odd steps",
+            "motion ms",
+            "rows ms",
+            "factor ms",
+            "solve ms",
+        ],
+    );
+    for (bars, patterns) in LADDERS.into_iter().chain([(6, 1536)]) {
+        for heavy in [1.0, 3.0] {
+            let scene = Scene::ladder(bars, patterns, heavy);
+            let s = swing(&scene, &StepConfig { dt: DT, ..Default::default() });
+            t.push(vec![
+                text(&*scene.name),
+                number(heavy),
+                ms(s.median()),
+                ms(s.least()),
+                sci(s.gap),
+                sci(s.energy),
+                number(s.iterations),
+                number(s.odd as f64),
+                ms(s.stages.motion),
+                ms(s.stages.rows),
+                ms(s.stages.factor),
+                ms(s.stages.solve),
+            ]);
+        }
+    }
+    vec![t]
+}

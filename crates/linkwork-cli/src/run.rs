@@ -1,0 +1,532 @@
+//! `linkwork run`: lets time pass, headless, as fast as it can.
+
+use crate::assemble::positive;
+use crate::failure::{self, Failure};
+use crate::files::{self, Stream};
+use crate::report::{self, count};
+use crate::scene::{self, Loaded};
+use crate::simulate::{self, Ended, Finished, Moment, Options, Setup, Totals};
+use crate::terminal::{self, Paint, RunBar};
+use clap::builder::PossibleValuesParser;
+use linkwork::formats::{RecordInfo, animated_glb, csv, json_record, snapshot};
+use linkwork::graph::Graph;
+use linkwork::rows::Gaps;
+use linkwork::step::Reaction;
+use linkwork::{AssembleReport, JointId, Mechanism, Outcome, Recorder, SolidId, State};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Simulates a scene and records what happens
+///
+/// Takes steps of equal length, as fast as the machine can. A start with open gaps is assembled first. The report tells
+/// gaps, energy and momentum over the run, the time per step, the reactions of the joints at the end, and ends with a
+/// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `stopped` (the same with
+/// --on-miss stop; the state is saved) or `rejected` (a step could not be taken; the state is the one before it).
+///
+/// Options on the command line win over the scene's `settings`, and these over the defaults. The same scene and options
+/// give the same state to the last bit, on any number of threads.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  linkwork run scenes/fourbar.lw --seconds 2
+  linkwork run scenes/jansen.lw --seconds 5 --record jansen.glb --record jansen.csv
+  linkwork run scene.lw --seconds 1 --snapshot one.lws
+  linkwork run scene.lw --seconds 1 --from one.lws        the second second, as if it had never stopped
+  linkwork run scene.lw --seconds 10 --method displacement --step 0.005 --json | jq .energy
+
+Exit codes:
+  0  simulated to the end: the outcome is `ok` or `missed`
+  1  `stopped` or `rejected`, or an output that cannot be written
+  2  the scene or the snapshot cannot be read, or a wrong option")]
+pub struct Args {
+    /// The scene; `-` reads standard input
+    scene: PathBuf,
+    /// How long to simulate, in seconds: rounded to whole steps, at least one
+    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
+    seconds: f64,
+    /// Write the motion: .csv (the watched solids, every step), .glb (an animation for any 3D viewer) or .json (frames
+    /// with poses, velocities, gaps and energies); may be given several times. Very long runs are thinned out evenly in
+    /// .glb and .json
+    #[arg(long, value_name = "FILE.csv|.glb|.json", value_parser = record)]
+    record: Vec<Record>,
+    /// Write the final state, to go on from with --from
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+    /// Start from a state written by --snapshot instead of the scene's poses
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Method [default: the scene's `method`, or variational]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(simulate::method_names()))]
+    method: Option<String>,
+    /// Linear solver [default: the scene's `solver`, or auto]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(simulate::solver_names()))]
+    solver: Option<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// A file for the motion.
+#[derive(Clone)]
+struct Record {
+    path: PathBuf,
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Format {
+    Csv,
+    Glb,
+    Json,
+}
+
+fn record(text: &str) -> Result<Record, String> {
+    let path = PathBuf::from(text);
+    let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let format = match ending.as_str() {
+        "csv" => Format::Csv,
+        "glb" => Format::Glb,
+        "json" => Format::Json,
+        "" => return Err("a name that ends in .csv, .glb or .json says what to write".into()),
+        other => return Err(format!("cannot record to .{other}; there are .csv, .glb and .json")),
+    };
+    Ok(Record { path, format })
+}
+
+/// Bytes of frames that are kept for .glb and .json.
+const FRAME_BYTES: usize = 256 << 20;
+/// Largest snapshot that is read.
+const SNAPSHOT_BYTES: usize = 1 << 30;
+/// Joints that are named as the worst.
+const WORST: usize = 5;
+/// Islands of more scalar constraints are not examined for freedoms here: `check` takes that time.
+const EXAMINED_ROWS: usize = 600;
+
+pub fn run(args: &Args) -> Result<u8, Failure> {
+    for path in args.record.iter().map(|r| &r.path).chain(&args.snapshot) {
+        files::check_writable(path).map_err(Failure::failed)?;
+    }
+    let loaded = scene::load(&args.scene)?;
+    let m = loaded.mechanism();
+    let setup =
+        Setup::new(&args.options, &loaded, args.method.as_deref(), args.solver.as_deref(), args.seconds)?;
+    for what in loaded.not_simulated() {
+        terminal::note(&format!("{what} is read and checked, but not simulated yet: it stays out of the run"));
+    }
+    let (mut state, assembled) = match &args.from {
+        Some(path) => (restore(m, path)?, None),
+        None => {
+            let mut state = State::new(m);
+            let assembled = setup.assemble_start(m, &mut state);
+            (state, assembled)
+        }
+    };
+    // Freedoms where it starts: a run may end in a special pose.
+    let freedoms = report::examine(m, &state, Outcome::Ok, setup.tolerance, EXAMINED_ROWS).freedoms;
+    let start_time = state.time;
+    let mut sinks = Sinks::open(args, &loaded)?;
+    let mut bar = RunBar::start("simulating", setup.steps);
+    let finished = simulate::simulate(m, &mut state, &setup, &mut |moment| {
+        bar.at(moment.done, moment.state.time - start_time, moment.sample.gaps.worst());
+        sinks.see(m, moment)
+    })?;
+    drop(bar);
+    let Finished { totals, workspace } = finished;
+    let mut outputs = sinks.finish(&loaded, &setup, totals.solver)?;
+    let saved = match (&args.snapshot, totals.ended) {
+        (Some(path), _) => Some(path.clone()),
+        // Whoever wants to stop wants to look at what stopped it.
+        (None, Ended::Stopped) => Some(beside(&args.scene)),
+        (None, _) => None,
+    };
+    if let Some(path) = &saved {
+        files::write(path, &snapshot::save(m, &state)).map_err(Failure::failed)?;
+        outputs.push(path.clone());
+    }
+    let result = Simulated {
+        loaded: &loaded,
+        graph: Graph::new(m),
+        reactions: workspace.reactions(m, &state),
+        setup,
+        state,
+        start_time,
+        assembled,
+        freedoms,
+        totals,
+        outputs,
+        saved,
+    };
+    if args.json {
+        terminal::print_json(&result.json())?;
+    } else {
+        terminal::print(result.text(Paint::stdout()))?;
+    }
+    Ok(match result.totals.ended {
+        Ended::Done => failure::OK,
+        Ended::Stopped | Ended::Rejected(_) => failure::FAILED,
+    })
+}
+
+/// The state in a snapshot file.
+fn restore(m: &Mechanism, path: &Path) -> Result<State, Failure> {
+    let name = path.display().to_string();
+    let bytes = files::read(path, SNAPSHOT_BYTES)
+        .map_err(|e| Failure::input(&name, format!("cannot read `{name}`: {e}")))?;
+    snapshot::restore(m, &bytes)
+        .map_err(|e| Failure::input(&name, format!("cannot start from `{name}`: {e}")))
+}
+
+/// Where the state goes when a run stops and nobody said where: next to the scene.
+fn beside(scene: &Path) -> PathBuf {
+    let stem = if scene == Path::new("-") { None } else { scene.file_stem() };
+    let stem = stem.map_or("scene".into(), |s| s.to_string_lossy());
+    files::parent(scene).join(format!("{stem}.stopped.lws"))
+}
+
+/// Where the motion goes: tables at once, frames at the end.
+struct Sinks {
+    tables: Vec<(PathBuf, Stream)>,
+    framed: Vec<Record>,
+    recorder: Option<Recorder>,
+    watch: Vec<SolidId>,
+}
+
+impl Sinks {
+    fn open(args: &Args, loaded: &Loaded) -> Result<Self, Failure> {
+        let watch = loaded.watched();
+        let mut tables = Vec::new();
+        for r in args.record.iter().filter(|r| r.format == Format::Csv) {
+            let mut stream = Stream::begin(&r.path).map_err(Failure::failed)?;
+            stream
+                .write(csv::header(loaded.mechanism(), &watch).as_bytes())
+                .map_err(Failure::failed)?;
+            tables.push((r.path.clone(), stream));
+        }
+        let framed: Vec<Record> = args.record.iter().filter(|r| r.format != Format::Csv).cloned().collect();
+        let recorder = (!framed.is_empty()).then(|| Recorder::within(loaded.mechanism(), FRAME_BYTES));
+        Ok(Self { tables, framed, recorder, watch })
+    }
+
+    fn see(&mut self, m: &Mechanism, moment: &Moment) -> Result<(), Failure> {
+        if !self.tables.is_empty() {
+            let row = csv::row(m, moment.state, &self.watch);
+            for (_, table) in &mut self.tables {
+                table.write(row.as_bytes()).map_err(Failure::failed)?;
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(m, moment.state, moment.sample);
+        }
+        Ok(())
+    }
+
+    /// Writes what is left to write; tells every file.
+    fn finish(self, loaded: &Loaded, setup: &Setup, solver: &str) -> Result<Vec<PathBuf>, Failure> {
+        let mut written = Vec::new();
+        for (path, table) in self.tables {
+            table.finish().map_err(Failure::failed)?;
+            written.push(path);
+        }
+        let Some(recorder) = self.recorder else { return Ok(written) };
+        let stride = recorder.stride();
+        if stride > 1 {
+            terminal::note(&format!("a long run: every {stride}th step is in the animation or JSON record"));
+        }
+        let frames = recorder.finish();
+        for r in self.framed {
+            let m = loaded.mechanism();
+            let bytes = match r.format {
+                Format::Glb => animated_glb(m, &frames),
+                _ => {
+                    let info = RecordInfo {
+                        scene: loaded.title(),
+                        method: setup.method.name().to_owned(),
+                        solver: solver.to_owned(),
+                        dt: setup.dt,
+                        stride,
+                    };
+                    json_record(m, &frames, &self.watch, &info).into_bytes()
+                }
+            };
+            files::write(&r.path, &bytes).map_err(Failure::failed)?;
+            written.push(r.path);
+        }
+        Ok(written)
+    }
+}
+
+/// Everything there is to tell.
+struct Simulated<'a> {
+    loaded: &'a Loaded,
+    graph: Graph,
+    setup: Setup,
+    state: State,
+    start_time: f64,
+    assembled: Option<(Gaps, AssembleReport)>,
+    freedoms: usize,
+    totals: Totals,
+    /// `None` when the method knows displacements only.
+    reactions: Option<Vec<(JointId, Reaction)>>,
+    outputs: Vec<PathBuf>,
+    saved: Option<PathBuf>,
+}
+
+impl Simulated<'_> {
+    fn seconds(&self) -> f64 {
+        self.state.time - self.start_time
+    }
+
+    fn rejected(&self) -> Option<&'static str> {
+        match self.totals.ended {
+            Ended::Rejected(why) => Some(why.words()),
+            _ => None,
+        }
+    }
+
+    fn json(&self) -> Value {
+        let m = self.loaded.mechanism();
+        let lines = self.loaded.lines();
+        let (t, s) = (&self.totals, &self.totals.stages);
+        let (geometric, solver) = t.iteration_means();
+        let (linear, angular) = t.momentum_drift();
+        let worst: Vec<Value> = t
+            .worst(WORST)
+            .iter()
+            .map(|(j, g)| {
+                json!({
+                    "joint": lines.name(*j), "error": g.worst(), "position": g.position, "angle": g.angle,
+                    "line": lines.joint(*j),
+                })
+            })
+            .collect();
+        let reactions = self.reactions.as_ref().map(|all| {
+            let one = |(j, r): &(JointId, Reaction)| {
+                json!({ "joint": lines.name(*j), "force": r.force.to_array(), "torque": r.torque.to_array() })
+            };
+            all.iter().map(one).collect::<Vec<Value>>()
+        });
+        let assembled = self.assembled.as_ref().map(|(before, made)| {
+            json!({
+                "position_start": before.position, "angle_start": before.angle,
+                "position_end": made.gaps.position, "angle_end": made.gaps.angle,
+                "outcome": made.outcome.word(), "iterations": made.iterations,
+            })
+        });
+        let mut report = json!({
+            "scene": self.loaded.name,
+            "title": self.loaded.scene.title,
+            "solids": m.solid_count(),
+            "joints": m.joints().len(),
+            "constraints": report::constraints(&self.graph),
+            "freedoms": self.freedoms,
+            "method": self.setup.method.name(),
+            "solver": t.solver,
+            "dt": self.setup.dt,
+            "tolerance": self.setup.tolerance,
+            "steps": t.steps,
+            "seconds": self.seconds(),
+            "time_start": self.start_time,
+            "time_end": self.state.time,
+            "wall_s": t.wall,
+            "real_time_factor": if t.wall > 0.0 { self.seconds() / t.wall } else { 0.0 },
+            "ms_per_step": {
+                "min": t.times.min, "median": t.times.percentile(0.5), "p99": t.times.percentile(0.99),
+                "max": t.times.max,
+            },
+            "stages_s": { "motion": s.motion, "rows": s.rows, "factor": s.factor, "solve": s.solve },
+            "joint_error": {
+                "position_end": t.gaps_end.position, "position_max": t.gaps_max.position,
+                "angle_end": t.gaps_end.angle, "angle_max": t.gaps_max.angle,
+            },
+        });
+        let more = json!({
+            "energy": {
+                "start": t.energy_start.total(), "end": t.energy_end.total(), "max_drift": t.energy_drift(),
+                "kinetic_end": t.energy_end.kinetic, "potential_end": t.energy_end.potential,
+                "spring_end": t.energy_end.spring,
+            },
+            "momentum": { "linear_drift": linear, "angular_drift": angular },
+            "iterations": { "geometric_mean": geometric, "solver_mean": solver },
+            "pieces": t.substeps,
+            "fallbacks": t.fallbacks,
+            "missed_steps": t.missed,
+            "outcome": t.outcome(),
+            "rejected": self.rejected(),
+            "worst": worst,
+            "reactions": reactions,
+            "assembled": assembled,
+            "outputs": self.outputs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
+            "not_simulated": self.loaded.not_simulated(),
+            "diagnostics": self.loaded.records(),
+            "state_hash": format!("{:016x}", self.state.hash()),
+        });
+        if let (Value::Object(report), Value::Object(more)) = (&mut report, more) {
+            report.extend(more);
+        }
+        report
+    }
+
+    fn text(&self, paint: Paint) -> String {
+        let m = self.loaded.mechanism();
+        let t = &self.totals;
+        let mut out = report::heading(self.loaded, paint);
+        let _ = writeln!(
+            out,
+            "  {}, {}, {}, {}",
+            count(m.solid_count(), "solid"),
+            count(m.joints().len(), "joint"),
+            report::constraints_text(&self.graph, "scalar constraints"),
+            count(self.freedoms, "freedom"),
+        );
+        let word = match t.outcome() {
+            "ok" => paint.good("ok"),
+            "missed" => paint.odd("missed"),
+            word => paint.bad(word),
+        };
+        let _ = writeln!(
+            out,
+            "\n  {word}  {} of {}, {} s in {}, {}, {}",
+            count(t.steps as usize, "step"),
+            report::time(self.setup.dt),
+            report::plain(self.seconds()),
+            report::time(t.wall),
+            self.setup.method.name(),
+            t.solver,
+        );
+        self.figures(&mut out);
+        if let Some(explained) = self.explanation() {
+            let _ = writeln!(out, "\n  {explained}");
+        }
+        if t.outcome() == "missed" || t.ended == Ended::Stopped {
+            self.worst_list(&mut out, paint);
+        }
+        self.reaction_list(&mut out, paint);
+        for (i, path) in self.outputs.iter().enumerate() {
+            let gap = if i == 0 { "\n" } else { "" };
+            let _ = writeln!(out, "{gap}  {} {}", paint.dim("wrote"), path.display());
+        }
+        out
+    }
+
+    fn figures(&self, out: &mut String) {
+        let t = &self.totals;
+        let mut line = |key: &str, value: String| {
+            let _ = writeln!(out, "  {}  {value}", report::pad(key, 12));
+        };
+        let ms = |x: f64| report::time(x / 1e3);
+        line(
+            "a step takes",
+            format!(
+                "{} (median), 99 % below {}, the longest {}",
+                ms(t.times.percentile(0.5)),
+                ms(t.times.percentile(0.99)),
+                ms(t.times.max)
+            ),
+        );
+        line(
+            "largest gap",
+            format!("{} on the way, {} at the end", report::gaps(t.gaps_max), report::gaps(t.gaps_end)),
+        );
+        line(
+            "energy",
+            format!(
+                "{} J at the start, {} J at the end; off by up to {} of the largest kinetic energy",
+                report::figure(t.energy_start.total()),
+                report::figure(t.energy_end.total()),
+                report::figure(t.energy_drift())
+            ),
+        );
+        let (linear, angular) = t.momentum_drift();
+        line(
+            "momentum",
+            format!("linear changes by {}, angular by {}", report::figure(linear), report::figure(angular)),
+        );
+        let (geometric, solver) = t.iteration_means();
+        let mut iterations =
+            format!("{} a step, {} of the solver in each", report::figure(geometric), report::figure(solver));
+        if t.fallbacks > 0 {
+            let _ = write!(iterations, "; {} by projection", count(t.fallbacks as usize, "piece"));
+        }
+        line("iterations", iterations);
+    }
+
+    /// What the word means and what to do about it.
+    fn explanation(&self) -> Option<String> {
+        let t = &self.totals;
+        let at = report::plain(self.state.time);
+        match t.ended {
+            Ended::Done if t.missed > 0 => Some(format!(
+                "{} ended with gaps beyond the tolerance of {}: raise --iterations, shorten --step, or accept it\n  \
+                 with a larger --tolerance. --on-miss stop halts at the first of them.",
+                count(t.missed as usize, "step"),
+                report::figure(self.setup.tolerance)
+            )),
+            Ended::Done => None,
+            Ended::Stopped => {
+                let saved = self.saved.as_ref().map(|p| format!("; the state is in {}", p.display()));
+                Some(format!(
+                    "It stopped at {at} s, where the gaps went beyond the tolerance of {}{}.",
+                    report::figure(self.setup.tolerance),
+                    saved.unwrap_or_default()
+                ))
+            }
+            Ended::Rejected(why) => Some(format!(
+                "It ended at {at} s: the next step could not be taken, since {}.\n  What is written is the state \
+                 before it.",
+                why.words()
+            )),
+        }
+    }
+
+    fn worst_list(&self, out: &mut String, paint: Paint) {
+        let lines = self.loaded.lines();
+        let mut worst = self.totals.worst(WORST);
+        worst.retain(|w| !(w.1.worst() <= self.setup.tolerance));
+        let names: Vec<String> = worst.iter().map(|w| lines.name(w.0)).collect();
+        let places: Vec<String> = worst.iter().map(|w| lines.place(w.0)).collect();
+        self.list(out, paint, "worst constraints", &names, &places, |i| report::gaps(worst[i].1));
+    }
+
+    fn reaction_list(&self, out: &mut String, paint: Paint) {
+        const SHOWN: usize = 5;
+        let Some(all) = &self.reactions else { return };
+        let lines = self.loaded.lines();
+        let mut strongest: Vec<&(JointId, Reaction)> = all.iter().collect();
+        strongest.sort_by(|a, b| b.1.force.length().total_cmp(&a.1.force.length()));
+        strongest.truncate(SHOWN);
+        let names: Vec<String> = strongest.iter().map(|r| lines.name(r.0)).collect();
+        let places: Vec<String> = strongest.iter().map(|r| lines.place(r.0)).collect();
+        let title = if all.len() > SHOWN { "strongest reactions at the end" } else { "reactions at the end" };
+        self.list(out, paint, title, &names, &places, |i| {
+            let (force, torque) = (strongest[i].1.force.length(), strongest[i].1.torque.length());
+            if torque > 1e-9 * force.max(1e-6) {
+                format!("{} N, {} N m", report::figure(force), report::figure(torque))
+            } else {
+                format!("{} N", report::figure(force))
+            }
+        });
+    }
+
+    fn list(
+        &self,
+        out: &mut String,
+        paint: Paint,
+        title: &str,
+        names: &[String],
+        places: &[String],
+        value: impl Fn(usize) -> String,
+    ) {
+        if names.is_empty() {
+            return;
+        }
+        let (wide, far) = (report::width(names), report::width(places));
+        let _ = writeln!(out, "\n  {}", paint.bold(title));
+        for (i, (name, place)) in names.iter().zip(places).enumerate() {
+            let place = paint.dim(report::pad(place, far));
+            let _ = writeln!(out, "    {}  {place}  {}", report::pad(name, wide), value(i));
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! The loop under `run` and `compare`: what to simulate with, steps, and what is measured on the way. Writes nothing.
+
+use crate::assemble::positive;
+use crate::failure::Failure;
+use crate::report;
+use crate::scene::Loaded;
+use crate::terminal::{self, Watch};
+use clap::ValueEnum;
+use linkwork::measure::{Energy, Meter, Momentum};
+use linkwork::record::Sample;
+use linkwork::rows::{Gaps, Law, Source};
+use linkwork::scene::OnMiss;
+use linkwork::solve::SolverKind;
+use linkwork::step::{Rejected, Stages};
+use linkwork::{
+    AssembleConfig, AssembleReport, JointId, Mechanism, Method, State, StepConfig, StepReport, Workspace,
+    assemble, step,
+};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Options of everything that simulates, besides method and solver.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Length of a step in seconds [default: the scene's `step`, or 1/60]
+    #[arg(long, value_name = "S", value_parser = positive, allow_negative_numbers = true)]
+    pub step: Option<f64>,
+    /// Take every step in this many equal pieces: more accurate, and slower by about as much
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub substeps: u32,
+    /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
+    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    pub tolerance: Option<f64>,
+    /// Most geometric iterations per step [default: the scene's `iterations`, or 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub iterations: Option<u32>,
+    /// Most iterations inside an iterative solver, per linear system [default: the scene's `solver-iterations`, or 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub solver_iterations: Option<u32>,
+    /// End a step's iterations after this many milliseconds, as soon as the state is usable; runs that this cuts short
+    /// are not repeatable [default: the scene's `budget`, or none]
+    #[arg(long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
+    pub budget_ms: Option<f64>,
+    /// Most threads; the result does not depend on it [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Seed of the restarts, where the start has to be assembled
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// What to do when a step ends with gaps beyond the tolerance [default: the scene's `on-miss`, or warn]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub on_miss: Option<Miss>,
+}
+
+/// `warn` or `stop`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Miss {
+    /// Go on and count such steps
+    Warn,
+    /// Halt, name the worst constraints and save the state
+    Stop,
+}
+
+/// With what to simulate: options, then the scene's settings, then defaults.
+#[derive(Clone, Copy)]
+pub struct Setup {
+    pub method: Method,
+    pub solver: SolverKind,
+    /// Seconds per step.
+    pub dt: f64,
+    /// Whole steps to take.
+    pub steps: u64,
+    substeps: u32,
+    pub tolerance: f64,
+    iterations: usize,
+    solver_iterations: usize,
+    max_rotation: f64,
+    budget: Option<Duration>,
+    stop: bool,
+    seed: u64,
+}
+
+/// The names of all methods.
+pub fn method_names() -> Vec<&'static str> {
+    Method::ALL.iter().map(|m| m.name()).collect()
+}
+
+/// The names of all solvers.
+pub fn solver_names() -> Vec<&'static str> {
+    SolverKind::ALL.iter().map(|k| k.name()).collect()
+}
+
+impl Setup {
+    /// Puts it together. A scene may name a method that this version does not have: that is told.
+    pub fn new(
+        options: &Options,
+        loaded: &Loaded,
+        method: Option<&str>,
+        solver: Option<&str>,
+        seconds: f64,
+    ) -> Result<Self, Failure> {
+        let settings = &loaded.scene.settings;
+        let defaults = StepConfig::default();
+        let wanted = method.or(settings.method.as_deref());
+        let known = wanted.map(|name| (name, Method::from_name(name)));
+        if let Some((name, None)) = known {
+            let taken = defaults.method.name();
+            terminal::note(&format!("there is no method `{name}` yet: taking `{taken}`"));
+        }
+        let dt = options.step.or(settings.step).unwrap_or(defaults.dt);
+        // Whole steps, so that a run is the same whether it is made at once or in parts.
+        let steps = (seconds / dt).round().max(1.0);
+        if !(steps <= 1e15) {
+            let message = format!("{seconds} s in steps of {dt} s are too many steps");
+            return Err(Failure::input("", message));
+        }
+        if let Some(threads) = options.threads {
+            // Fails only when a pool exists already, which then does.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+        }
+        let on_miss = options.on_miss.map(|m| matches!(m, Miss::Stop));
+        Ok(Self {
+            method: known.and_then(|k| k.1).unwrap_or(defaults.method),
+            solver: solver
+                .or(settings.solver.as_deref())
+                .and_then(SolverKind::from_name)
+                .unwrap_or(defaults.solver),
+            dt,
+            steps: steps as u64,
+            substeps: options.substeps,
+            tolerance: options.tolerance.or(settings.tolerance).unwrap_or(defaults.tolerance),
+            iterations: options.iterations.or(settings.iterations).map_or(defaults.iterations, |n| n as usize),
+            solver_iterations: options
+                .solver_iterations
+                .or(settings.solver_iterations)
+                .map_or(defaults.solver_iterations, |n| n as usize),
+            max_rotation: settings.max_rotation.unwrap_or(defaults.max_rotation),
+            budget: options
+                .budget_ms
+                .map(|ms| ms / 1e3)
+                .or(settings.budget)
+                .and_then(|s| Duration::try_from_secs_f64(s).ok()),
+            stop: on_miss.unwrap_or(settings.on_miss == Some(OnMiss::Stop)),
+            seed: options.seed,
+        })
+    }
+
+    /// Closes the gaps of a start that is not assembled; says so, and what became of it.
+    pub fn assemble_start(&self, m: &Mechanism, state: &mut State) -> Option<(Gaps, AssembleReport)> {
+        let mut meter = Meter::default();
+        let before = meter.gaps(m, state);
+        if before.worst() <= self.tolerance {
+            return None;
+        }
+        let watch = Watch::start(None);
+        let made = assemble(
+            m,
+            state,
+            &AssembleConfig {
+                tolerance: self.tolerance,
+                solver: self.solver,
+                seed: self.seed,
+                max_rotation: self.max_rotation,
+                out_of_time: Some(&|| watch.out_of_time()),
+                progress: Some(&|p| watch.progress(p)),
+                ..AssembleConfig::default()
+            },
+        );
+        drop(watch);
+        let (was, left) = (report::gaps(before), meter.gaps(m, state));
+        terminal::note(&if left.worst() <= self.tolerance {
+            format!("gaps of up to {was} at the start: assembled first, {} left", report::gaps(left))
+        } else {
+            format!(
+                "gaps of up to {was} at the start cannot all be closed: {} left ({}); see `linkwork assemble`",
+                report::gaps(left),
+                made.outcome.word()
+            )
+        });
+        Some((before, made))
+    }
+}
+
+/// One state of a run, the first one included.
+pub struct Moment<'a> {
+    pub state: &'a State,
+    pub sample: Sample,
+    /// Seconds the step took; zero at the start.
+    pub took: f64,
+    /// Steps so far.
+    pub done: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All steps were taken.
+    Done,
+    /// A step missed the tolerance and the user wants to stop then.
+    Stopped,
+    /// A step could not be taken.
+    Rejected(Rejected),
+}
+
+/// All that is known about a run.
+pub struct Totals {
+    pub ended: Ended,
+    pub steps: u64,
+    pub wall: f64,
+    pub solver: &'static str,
+    pub times: Times,
+    pub gaps_end: Gaps,
+    pub gaps_max: Gaps,
+    pub energy_start: Energy,
+    pub energy_end: Energy,
+    /// Largest |E(t) - E(0)| and largest kinetic energy.
+    energy_off: f64,
+    kinetic_max: f64,
+    momentum_start: Momentum,
+    linear_off: f64,
+    angular_off: f64,
+    linear_max: f64,
+    angular_max: f64,
+    pub iterations: u64,
+    pub solver_iterations: u64,
+    pub missed: u64,
+    pub substeps: u64,
+    pub fallbacks: u64,
+    pub stages: Stages,
+    /// Per joint: largest gap of all steps.
+    joints: Vec<Gaps>,
+}
+
+/// The rest of a finished run.
+pub struct Finished {
+    pub totals: Totals,
+    /// Rows and forces of the last step, for the reactions.
+    pub workspace: Workspace,
+}
+
+/// Takes the steps. `see` is shown the start and every state that a step ended with, all of them finite.
+pub fn simulate(
+    m: &Mechanism,
+    state: &mut State,
+    setup: &Setup,
+    see: &mut dyn FnMut(&Moment) -> Result<(), Failure>,
+) -> Result<Finished, Failure> {
+    let (mut w, mut meter) = (Workspace::new(), Meter::default());
+    let first = meter.sample(m, state);
+    let mut t = Totals::new(m, first);
+    let begin = Instant::now();
+    see(&Moment { state, sample: first, took: 0.0, done: 0 })?;
+    let step_begin = Cell::new(begin);
+    let clock = || begin.elapsed().as_secs_f64();
+    let over = || setup.budget.is_some_and(|b| step_begin.get().elapsed() >= b);
+    let config = StepConfig {
+        method: setup.method,
+        solver: setup.solver,
+        dt: setup.dt / f64::from(setup.substeps),
+        tolerance: setup.tolerance,
+        iterations: setup.iterations,
+        solver_iterations: setup.solver_iterations,
+        max_rotation: setup.max_rotation,
+        out_of_time: setup.budget.is_some().then_some(&over as &dyn Fn() -> bool),
+        clock: Some(&clock),
+        ..StepConfig::default()
+    };
+    for done in 1..=setup.steps {
+        step_begin.set(Instant::now());
+        let mut missed = false;
+        for _ in 0..setup.substeps {
+            let r = step(m, state, &mut w, &config);
+            t.stages = sum(t.stages, r.stages);
+            if let Some(why) = r.rejected {
+                t.ended = Ended::Rejected(why);
+                break;
+            }
+            missed |= r.missed;
+            t.count(&r);
+            if missed && setup.stop {
+                t.ended = Ended::Stopped;
+                break;
+            }
+        }
+        let took = step_begin.get().elapsed().as_secs_f64();
+        if let Ended::Rejected(_) = t.ended {
+            break;
+        }
+        t.steps = done;
+        t.times.add(1e3 * took);
+        t.missed += u64::from(missed);
+        t.worst_joints(&w);
+        let sample =
+            Sample { gaps: t.gaps_end, energy: meter.energy(m, state), momentum: meter.momentum(m, state) };
+        t.measure(sample);
+        see(&Moment { state, sample, took, done })?;
+        if t.ended != Ended::Done {
+            break;
+        }
+    }
+    t.wall = begin.elapsed().as_secs_f64();
+    t.solver = w.solver_name();
+    Ok(Finished { totals: t, workspace: w })
+}
+
+impl Totals {
+    fn new(m: &Mechanism, first: Sample) -> Self {
+        Self {
+            ended: Ended::Done,
+            steps: 0,
+            wall: 0.0,
+            solver: "none",
+            times: Times::default(),
+            gaps_end: first.gaps,
+            gaps_max: Gaps::default(),
+            energy_start: first.energy,
+            energy_end: first.energy,
+            energy_off: 0.0,
+            kinetic_max: first.energy.kinetic,
+            momentum_start: first.momentum,
+            linear_off: 0.0,
+            angular_off: 0.0,
+            linear_max: first.momentum.linear_size,
+            angular_max: first.momentum.angular_size,
+            iterations: 0,
+            solver_iterations: 0,
+            missed: 0,
+            substeps: 0,
+            fallbacks: 0,
+            stages: Stages::default(),
+            joints: vec![Gaps::default(); m.joints().len()],
+        }
+    }
+
+    fn count(&mut self, r: &StepReport) {
+        self.iterations += r.iterations as u64;
+        self.solver_iterations += r.solver_iterations as u64;
+        self.substeps += r.substeps as u64;
+        self.fallbacks += r.fallbacks as u64;
+        self.gaps_end = r.gaps;
+        self.gaps_max = self.gaps_max.max(r.gaps);
+    }
+
+    fn worst_joints(&mut self, w: &Workspace) {
+        let rows = w.rows();
+        for g in rows.groups.iter().filter(|g| g.source == Source::Joint && g.law == Law::Hold) {
+            let seen = &mut self.joints[g.joint.index()];
+            *seen = seen.max(rows.group_gaps(g));
+        }
+    }
+
+    fn measure(&mut self, s: Sample) {
+        self.energy_end = s.energy;
+        self.energy_off = self.energy_off.max((s.energy.total() - self.energy_start.total()).abs());
+        self.kinetic_max = self.kinetic_max.max(s.energy.kinetic);
+        let (p, q) = (s.momentum, self.momentum_start);
+        self.linear_off = self.linear_off.max((p.linear - q.linear).length());
+        self.angular_off = self.angular_off.max((p.angular - q.angular).length());
+        self.linear_max = self.linear_max.max(p.linear_size);
+        self.angular_max = self.angular_max.max(p.angular_size);
+    }
+
+    /// Largest |E(t) - E(0)| by the largest kinetic energy seen.
+    pub fn energy_drift(&self) -> f64 {
+        ratio(self.energy_off, self.kinetic_max)
+    }
+
+    /// Largest change of linear and of angular momentum, by the largest sum of the solids' own momenta seen. Zero for a
+    /// mechanism that nothing pushes; of the order of one where ground or gravity push.
+    pub fn momentum_drift(&self) -> (f64, f64) {
+        (ratio(self.linear_off, self.linear_max), ratio(self.angular_off, self.angular_max))
+    }
+
+    /// The joints with the largest gaps of all steps, the worst first.
+    pub fn worst(&self, most: usize) -> Vec<(JointId, Gaps)> {
+        let mut all: Vec<(JointId, Gaps)> =
+            self.joints.iter().enumerate().map(|(i, g)| (JointId(i as u32), *g)).collect();
+        // Stable, so that equal ones stay in the order of the file.
+        all.sort_by(|a, b| b.1.worst().total_cmp(&a.1.worst()));
+        all.truncate(most);
+        all
+    }
+
+    /// The word for it.
+    pub fn outcome(&self) -> &'static str {
+        match self.ended {
+            Ended::Rejected(_) => "rejected",
+            Ended::Stopped => "stopped",
+            Ended::Done if self.missed > 0 => "missed",
+            Ended::Done => "ok",
+        }
+    }
+
+    /// Geometric iterations per step, and solver iterations per geometric one.
+    pub fn iteration_means(&self) -> (f64, f64) {
+        (
+            ratio(self.iterations as f64, self.steps as f64),
+            ratio(self.solver_iterations as f64, self.iterations as f64),
+        )
+    }
+}
+
+/// A fraction; nothing of nothing is nothing.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn sum(a: Stages, b: Stages) -> Stages {
+    Stages {
+        motion: a.motion + b.motion,
+        rows: a.rows + b.rows,
+        factor: a.factor + b.factor,
+        solve: a.solve + b.solve,
+    }
+}
+
+/// Milliseconds per step: extremes of all, percentiles of evenly spaced ones where there are very many.
+#[derive(Default)]
+pub struct Times {
+    kept: Vec<f64>,
+    seen: u64,
+    stride: u64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Times {
+    const MOST: usize = 1 << 20;
+
+    fn add(&mut self, ms: f64) {
+        self.min = if self.seen == 0 { ms } else { self.min.min(ms) };
+        self.max = self.max.max(ms);
+        self.stride = self.stride.max(1);
+        if self.seen.is_multiple_of(self.stride) {
+            if self.kept.len() == Self::MOST {
+                let mut odd = false;
+                self.kept.retain(|_| {
+                    odd = !odd;
+                    odd
+                });
+                self.stride *= 2;
+            }
+            self.kept.push(ms);
+        }
+        self.seen += 1;
+    }
+
+    /// The time that this part of the steps stay below, nearest rank. Zero without steps.
+    pub fn percentile(&self, part: f64) -> f64 {
+        let mut sorted = self.kept.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (part * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_by_nearest_rank() {
+        let mut times = Times::default();
+        assert_eq!(times.percentile(0.5), 0.0);
+        for ms in (1..=200).rev() {
+            times.add(f64::from(ms));
+        }
+        assert_eq!((times.min, times.max), (1.0, 200.0));
+        assert_eq!((times.percentile(0.5), times.percentile(0.99)), (100.0, 198.0));
+        assert_eq!(times.percentile(1.0), 200.0);
+    }
+}

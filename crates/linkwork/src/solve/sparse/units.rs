@@ -1,0 +1,624 @@
+//! What the numbers walk over: subtrees of fronts that look alike go in step, four at a time; the rest goes one by one.
+//!
+//! Two subtrees of the elimination tree look alike when the same steps at the same relative places factor both. Ladders,
+//! meshes and wheels are full of them. All positions inside of a unit are relative to it, so one list of steps serves
+//! all its lanes; only reading rows, and handing results to the rest, asks which lane it is.
+
+use super::lanes::LANES;
+use super::symbolic::{Plan, Shape};
+use std::collections::BTreeMap;
+
+/// None.
+pub(crate) const NONE: u32 = u32::MAX;
+/// Fronts beyond this size fill wide registers by themselves.
+pub(crate) const LARGE: usize = 40;
+
+/// Rows of one joint, or the six unknowns of a hub.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// Place of the first row.
+    pub at: u32,
+    pub count: u8,
+    /// Sides that enter the diagonal block: bit 0 and bit 1. Fixed solids do not, hubs have unknowns instead.
+    pub own: u8,
+    pub hub: bool,
+    /// The unit's number of each side's solid, `NONE` if it is fixed or not needed here.
+    pub solids: [u32; 2],
+}
+
+/// A product `W_a W_b^T` that goes into a panel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    /// First row of both factors.
+    pub a: u32,
+    pub b: u32,
+    pub sides: [u8; 2],
+    /// Rows of the left and right factor.
+    pub size: [u8; 2],
+    /// Place in the panel.
+    pub start: u32,
+}
+
+/// Rows that couple to a hub's unknowns: `W_a` itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spoke {
+    pub a: u32,
+    pub side: u8,
+    pub count: u8,
+    pub start: u32,
+    /// Steps in the panel from row to row of the joint, and from motion to motion of the hub.
+    pub steps: [u32; 2],
+}
+
+/// A front whose update another one takes over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Child {
+    /// `NONE`: of the same unit. Otherwise the lane of a pack.
+    pub lane: u32,
+    /// Place of the update, and its rows.
+    pub update: u32,
+    pub rows: u32,
+    /// Place of the map from its rows to those of the front.
+    pub map: u32,
+}
+
+/// One supernode.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Step {
+    /// First pivot, and how many.
+    pub first: u32,
+    pub pivots: u32,
+    /// Rows below the pivots: place in `Unit::below`, and how many.
+    pub below: u32,
+    pub rows: u32,
+    /// Place of its `(pivots + rows) x pivots` panel.
+    pub panel: usize,
+    /// Place of its `rows x rows` update.
+    pub update: u32,
+    /// Where its lists end; they start where those of the step before end.
+    pub nodes: u32,
+    pub children: u32,
+    pub products: u32,
+    pub spokes: u32,
+}
+
+impl Step {
+    pub fn size(&self) -> usize {
+        (self.pivots + self.rows) as usize
+    }
+}
+
+/// Subtrees that go in step, or everything that does not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unit {
+    /// Lanes that hold something; the others repeat the last one.
+    pub lanes: usize,
+    /// Places of its rows, solids and panels among those of all units of its width.
+    pub base: usize,
+    pub solid_base: usize,
+    /// Pivots. Rows of ancestors that the subtree touches come after them.
+    pub scalars: usize,
+    pub steps: Vec<Step>,
+    pub below: Vec<u32>,
+    pub maps: Vec<u32>,
+    pub children: Vec<Child>,
+    pub products: Vec<Product>,
+    pub spokes: Vec<Spoke>,
+    /// Own nodes in elimination order, then those of ancestors whose rows are multiplied here.
+    pub nodes: Vec<Node>,
+    pub own_nodes: usize,
+    /// Per node and lane: first row in the mechanism.
+    pub rows: Vec<u32>,
+    /// Per solid and lane: which one it is in the mechanism.
+    pub solids: Vec<u32>,
+    /// Per row of ancestors and lane: place in the rest.
+    pub outside: Vec<u32>,
+    /// Solids that rows outside of the unit touch too, and per lane their number in the rest.
+    pub shared: Vec<u32>,
+    pub shared_home: Vec<u32>,
+}
+
+impl Unit {
+    /// Rows, those of ancestors included.
+    pub fn height(&self, width: usize) -> usize {
+        self.scalars + self.outside.len() / width
+    }
+}
+
+/// All units of an island, and how much room they need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Units {
+    pub packs: Vec<Unit>,
+    pub rest: Unit,
+    pub packed: Room,
+    pub single: Room,
+    /// Fronts taken one by one, for the scratch they need.
+    pub largest_front: usize,
+    pub largest_scaled: usize,
+    /// Predicted nanoseconds: only to choose between orders.
+    pub cost: f64,
+}
+
+/// Lengths of the arrays of one width.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    pub rows: usize,
+    pub solids: usize,
+    pub panels: usize,
+    pub updates: usize,
+}
+
+/// Where in a pool of numbers updates live; a place is free again once the parent has taken it.
+#[derive(Default)]
+struct Pool {
+    free: Vec<(usize, usize)>,
+    len: usize,
+}
+
+impl Pool {
+    fn take(&mut self, need: usize) -> usize {
+        if need == 0 {
+            return 0;
+        }
+        match self.free.iter().position(|(_, len)| *len >= need) {
+            Some(i) => {
+                let (at, len) = self.free[i];
+                if len == need {
+                    self.free.remove(i);
+                } else {
+                    self.free[i] = (at + need, len - need);
+                }
+                at
+            }
+            None => {
+                // The last free place grows, if it is at the end.
+                let at = match self.free.last() {
+                    Some((at, len)) if at + len == self.len => *at,
+                    _ => self.len,
+                };
+                if at < self.len {
+                    self.free.pop();
+                }
+                self.len = at + need;
+                at
+            }
+        }
+    }
+
+    /// Gives a place back, joined with its free neighbours.
+    fn release(&mut self, at: usize, len: usize) {
+        if len == 0 {
+            return;
+        }
+        let free = &mut self.free;
+        let i = free.partition_point(|s| s.0 < at);
+        free.insert(i, (at, len));
+        if i + 1 < free.len() && free[i].0 + free[i].1 == free[i + 1].0 {
+            free[i].1 += free[i + 1].1;
+            free.remove(i + 1);
+        }
+        if i > 0 && free[i - 1].0 + free[i - 1].1 == free[i].0 {
+            free[i - 1].1 += free[i].1;
+            free.remove(i);
+        }
+    }
+}
+
+/// Which subtree of which unit a front is in.
+#[derive(Clone, Copy, PartialEq)]
+struct Owner {
+    pack: u32,
+    lane: u32,
+}
+
+const REST: Owner = Owner { pack: NONE, lane: NONE };
+
+impl Units {
+    pub(super) fn new(plan: &Plan, shape: &Shape) -> Self {
+        let mut builder = Builder::new(plan, shape);
+        let packs = builder.choose();
+        builder.build(packs)
+    }
+}
+
+struct Builder<'a> {
+    plan: &'a Plan,
+    shape: &'a Shape<'a>,
+    owner: Vec<Owner>,
+    /// Per position of the elimination order: place in its unit.
+    local: Vec<u32>,
+    /// Per solid: its number in the unit at work.
+    number: Vec<u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(plan: &'a Plan, shape: &'a Shape) -> Self {
+        Self {
+            plan,
+            shape,
+            owner: vec![REST; plan.fronts.len()],
+            local: vec![0; plan.scalars],
+            number: vec![NONE; plan.touching.len()],
+        }
+    }
+
+    /// Subtrees are ranges of fronts that end with their root.
+    fn subtree(&self, sizes: &[u32], root: usize) -> std::ops::Range<usize> {
+        root + 1 - sizes[root] as usize..root + 1
+    }
+
+    /// Packs as lists of roots. Largest subtrees first, as long as four look alike; then what is left of smaller ones.
+    fn choose(&mut self) -> Vec<Vec<usize>> {
+        let (kinds, sizes) = self.kinds();
+        let count = kinds.iter().filter(|k| **k != NONE).max().map_or(0, |k| *k as usize + 1);
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (f, k) in kinds.iter().enumerate().filter(|(_, k)| **k != NONE) {
+            members[*k as usize].push(f);
+        }
+        let mut order: Vec<usize> = (0..count).filter(|k| members[*k].len() > 1).collect();
+        order.sort_by_key(|k| (u32::MAX - sizes[members[*k][0]], *k));
+        let mut packs: Vec<Vec<usize>> = Vec::new();
+        for least in [LANES, 2] {
+            for &k in &order {
+                let free = |f: &usize| self.subtree(&sizes, *f).all(|f| self.owner[f] == REST);
+                let free: Vec<usize> = members[k].iter().copied().filter(free).collect();
+                for roots in free.chunks(LANES).filter(|c| c.len() >= least) {
+                    let roots = self.alike(&sizes, roots);
+                    if roots.len() < least {
+                        continue;
+                    }
+                    for (lane, root) in roots.iter().enumerate() {
+                        let owner = Owner { pack: packs.len() as u32, lane: lane as u32 };
+                        for f in self.subtree(&sizes, *root) {
+                            self.owner[f] = owner;
+                        }
+                    }
+                    packs.push(roots);
+                }
+            }
+        }
+        packs
+    }
+
+    /// The roots whose subtrees also meet at solids as the first one's does.
+    fn alike(&mut self, sizes: &[u32], roots: &[usize]) -> Vec<usize> {
+        let mut first = Vec::new();
+        let mut out = Vec::new();
+        for &root in roots {
+            let mut numbers = Vec::new();
+            let mut seen = Vec::new();
+            for f in self.subtree(sizes, root) {
+                for k in self.plan.fronts[f].nodes.clone() {
+                    for solid in self.plan.ends(self.shape, self.plan.nodes[k] as usize) {
+                        if solid != NONE && self.number[solid as usize] == NONE {
+                            self.number[solid as usize] = seen.len() as u32;
+                            seen.push(solid);
+                        }
+                        numbers.push(if solid == NONE { NONE } else { self.number[solid as usize] });
+                    }
+                }
+            }
+            seen.iter().for_each(|s| self.number[*s as usize] = NONE);
+            if out.is_empty() {
+                first = numbers;
+                out.push(root);
+            } else if first == numbers {
+                out.push(root);
+            }
+        }
+        out
+    }
+
+    /// Per front: the kind of its subtree (`NONE`: not to be packed), and how many fronts it has.
+    fn kinds(&self) -> (Vec<u32>, Vec<u32>) {
+        let plan = self.plan;
+        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut kinds = vec![NONE; plan.fronts.len()];
+        let mut sizes = vec![1u32; plan.fronts.len()];
+        let mut key = Vec::new();
+        for (f, front) in plan.fronts.iter().enumerate() {
+            sizes[f] += front.children.iter().map(|c| sizes[c.0 as usize]).sum::<u32>();
+            let groups = self.shape.groups.len();
+            let hub = front.nodes.clone().any(|k| plan.nodes[k] as usize >= groups);
+            let whole = front.children.iter().all(|c| kinds[c.0 as usize] != NONE);
+            if hub || !whole || front.size() > LARGE {
+                continue;
+            }
+            key.clear();
+            key.extend([front.pivots as u32, front.below.len() as u32, front.nodes.len() as u32]);
+            for k in front.nodes.clone() {
+                let node = plan.nodes[k] as usize;
+                let [a, b] = plan.ends(self.shape, node).map(|s| u32::from(s != NONE));
+                let own = u32::from(plan.own(self.shape, node));
+                key.push(self.shape.groups[node].count as u32 | own << 8 | a << 10 | b << 11);
+            }
+            key.push(front.products.len() as u32);
+            for t in &plan.products[front.products.clone()] {
+                key.extend([t.at.0, t.at.1, u32::from(t.a.1) | u32::from(t.b.1) << 1]);
+                key.push(plan.size(t.a.0) | plan.size(t.b.0) << 8);
+            }
+            key.push(front.spokes.len() as u32);
+            for t in &plan.spokes[front.spokes.clone()] {
+                key.extend([t.at.0, t.at.1, u32::from(t.a.1) | plan.size(t.a.0) << 1]);
+            }
+            for &(child, map) in &front.children {
+                let rows = plan.fronts[child as usize].below.len();
+                key.extend([kinds[child as usize], rows as u32]);
+                key.extend(&plan.maps[map as usize..map as usize + rows]);
+            }
+            let next = known.len() as u32;
+            kinds[f] = match known.get(&key) {
+                Some(k) => *k,
+                None => {
+                    known.insert(key.clone(), next);
+                    next
+                }
+            };
+        }
+        (kinds, sizes)
+    }
+
+    fn build(&mut self, packs: Vec<Vec<usize>>) -> Units {
+        let plan = self.plan;
+        let mut out = Units::default();
+        // Fronts of each unit, by lane.
+        let mut fronts: Vec<Vec<Vec<usize>>> = packs.iter().map(|p| vec![Vec::new(); p.len()]).collect();
+        let mut rest = Vec::new();
+        let mut singles = 0;
+        for f in 0..plan.fronts.len() {
+            let front = &plan.fronts[f];
+            let owner = self.owner[f];
+            let start = if owner == REST {
+                rest.push(f);
+                singles += front.pivots;
+                singles - front.pivots
+            } else {
+                let lane = &mut fronts[owner.pack as usize][owner.lane as usize];
+                lane.push(f);
+                front.first - plan.fronts[lane[0]].first
+            };
+            for k in 0..front.pivots {
+                self.local[front.first + k] = (start + k) as u32;
+            }
+        }
+        let (mut updates, mut own_updates) = (vec![0u32; plan.fronts.len()], Pool::default());
+        let mut touched = vec![0u32; plan.touching.len()];
+        // The rest numbers its solids first, so that packs know where theirs are shared.
+        let mut home = vec![NONE; plan.touching.len()];
+        let mut homes = Vec::new();
+        for lanes in &fronts {
+            let start = Unit::default();
+            let mut unit =
+                self.unit_into(start, lanes, &mut updates, &mut own_updates, &mut out.packed, LANES);
+            // The rest asks every lane's root for the place that they share.
+            let roots = lanes.iter().filter_map(|l| l.last());
+            let place = roots.clone().next().map_or(0, |root| updates[*root]);
+            roots.for_each(|root| updates[*root] = place);
+            // Solids that something outside of this lane touches.
+            for (lane, list) in lanes.iter().enumerate() {
+                for f in list {
+                    for k in plan.fronts[*f].nodes.clone() {
+                        let ends = plan.ends(self.shape, plan.nodes[k] as usize);
+                        ends.iter().filter(|s| **s != NONE).for_each(|s| touched[*s as usize] += 1);
+                    }
+                }
+                let count = unit.solids.len() / LANES;
+                for local in 0..count {
+                    let solid = unit.solids[local * LANES + lane] as usize;
+                    let inside = touched[solid] as usize == plan.touching[solid].len();
+                    if !inside && !unit.shared.contains(&(local as u32)) {
+                        unit.shared.push(local as u32);
+                    }
+                }
+                for local in 0..count {
+                    touched[unit.solids[local * LANES + lane] as usize] = 0;
+                }
+            }
+            for &local in &unit.shared {
+                for lane in 0..LANES {
+                    let solid = unit.solids[local as usize * LANES + lane] as usize;
+                    if home[solid] == NONE {
+                        home[solid] = homes.len() as u32;
+                        homes.push(solid as u32);
+                    }
+                    unit.shared_home.push(home[solid]);
+                }
+            }
+            out.packs.push(unit);
+        }
+        out.packed.updates = own_updates.len;
+        let mut own_updates = Pool::default();
+        for (i, solid) in homes.iter().enumerate() {
+            self.number[*solid as usize] = i as u32;
+        }
+        let start = Unit { solids: homes, ..Unit::default() };
+        let mut rest_unit =
+            self.unit_into(start, &[rest], &mut updates, &mut own_updates, &mut out.single, 1);
+        out.single.updates = own_updates.len;
+        for unit in &mut out.packs {
+            // Numbers of solids become those of the mechanism.
+            unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
+        }
+        rest_unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
+        for s in &rest_unit.steps {
+            out.largest_front = out.largest_front.max(s.size());
+            out.largest_scaled = out.largest_scaled.max(s.size() * (s.pivots as usize).min(256));
+        }
+        out.rest = rest_unit;
+        out.cost = out.packs.iter().map(|u| cost(u, 90.0, 0.5)).sum::<f64>() + cost(&out.rest, 130.0, 0.3);
+        out
+    }
+
+    /// Steps from the first lane, places from all of them. `unit.solids` may hold solids that are numbered already.
+    fn unit_into(
+        &mut self,
+        mut unit: Unit,
+        lanes: &[Vec<usize>],
+        updates: &mut [u32],
+        pool: &mut Pool,
+        room: &mut Room,
+        width: usize,
+    ) -> Unit {
+        let plan = self.plan;
+        (unit.lanes, unit.base, unit.solid_base) = (lanes.len(), room.rows, room.solids);
+        unit.scalars = lanes[0].iter().map(|f| plan.fronts[*f].pivots).sum();
+        let roots: Vec<usize> = lanes.iter().map(|l| l.last().copied().unwrap_or(0)).collect();
+        let packed = width > 1;
+        let own = if packed { self.owner[roots[0]] } else { REST };
+        // Rows of ancestors.
+        let outside: &[u32] = if packed { &plan.fronts[roots[0]].below } else { &[] };
+        let end = roots.first().filter(|_| packed).map_or(usize::MAX, |r| plan.fronts[*r].end());
+        let (local, scalars) = (&self.local, unit.scalars);
+        let place = |pos: usize| -> u32 {
+            if pos < end {
+                local[pos]
+            } else {
+                (scalars + outside.partition_point(|b| (*b as usize) < pos)) as u32
+            }
+        };
+        // Nodes of ancestors whose rows are multiplied here: position, sides.
+        let mut foreign: BTreeMap<u32, (u32, u8)> = BTreeMap::new();
+        for &f in &lanes[0] {
+            let front = &plan.fronts[f];
+            let n = front.size();
+            for &(child, map) in &front.children {
+                let c = &plan.fronts[child as usize];
+                let lane =
+                    if self.owner[child as usize] == own { NONE } else { self.owner[child as usize].lane };
+                unit.children.push(Child {
+                    lane,
+                    update: updates[child as usize],
+                    rows: c.below.len() as u32,
+                    map: unit.maps.len() as u32,
+                });
+                unit.maps.extend(&plan.maps[map as usize..map as usize + c.below.len()]);
+            }
+            for t in &plan.products[front.products.clone()] {
+                let (a, b) = (plan.first[t.a.0 as usize], plan.first[t.b.0 as usize]);
+                if a >= end {
+                    foreign.entry(place(a)).or_insert((t.a.0, 0)).1 |= 1 << t.a.1;
+                }
+                unit.products.push(Product {
+                    a: place(a),
+                    b: place(b),
+                    sides: [t.a.1, t.b.1],
+                    size: [plan.size(t.a.0) as u8, plan.size(t.b.0) as u8],
+                    start: t.at.1 * n as u32 + t.at.0,
+                });
+            }
+            for t in &plan.spokes[front.spokes.clone()] {
+                let n = n as u32;
+                unit.spokes.push(Spoke {
+                    a: place(plan.first[t.a.0 as usize]),
+                    side: t.a.1,
+                    count: plan.size(t.a.0) as u8,
+                    start: t.at.1 * n + t.at.0,
+                    steps: if t.hub_is_column { [1, n] } else { [n, 1] },
+                });
+            }
+            for k in front.nodes.clone() {
+                let node = plan.nodes[k] as usize;
+                unit.nodes.push(Node {
+                    at: place(plan.first[node]),
+                    count: plan.size(node as u32) as u8,
+                    own: plan.own(self.shape, node),
+                    hub: node >= self.shape.groups.len(),
+                    solids: [NONE; 2],
+                });
+            }
+            let rows = front.below.len();
+            let update = pool.take(rows * rows);
+            updates[f] = update as u32;
+            for &(child, _) in &front.children {
+                if self.owner[child as usize] == own {
+                    let rows = plan.fronts[child as usize].below.len();
+                    pool.release(updates[child as usize] as usize, rows * rows);
+                }
+            }
+            unit.steps.push(Step {
+                first: place(front.first),
+                pivots: front.pivots as u32,
+                below: unit.below.len() as u32,
+                rows: rows as u32,
+                panel: room.panels,
+                update: update as u32,
+                nodes: unit.nodes.len() as u32,
+                children: unit.children.len() as u32,
+                products: unit.products.len() as u32,
+                spokes: unit.spokes.len() as u32,
+            });
+            unit.below.extend(front.below.iter().map(|b| place(*b as usize)));
+            room.panels += n * front.pivots;
+        }
+        unit.own_nodes = unit.nodes.len();
+        for (at, (node, _)) in &foreign {
+            let count = plan.size(*node) as u8;
+            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, solids: [NONE; 2] });
+        }
+        // Lane by lane: which rows, which solids.
+        unit.rows = vec![NONE; unit.nodes.len() * width];
+        unit.outside = vec![0; outside.len() * width];
+        let fixed = unit.solids.len();
+        for lane in 0..width {
+            let real = lane.min(lanes.len() - 1);
+            if real < lane {
+                for v in [&mut unit.rows, &mut unit.solids, &mut unit.outside] {
+                    (0..v.len() / width).for_each(|i| v[i * width + lane] = v[i * width + real]);
+                }
+                continue;
+            }
+            let below: &[u32] = if packed { &plan.fronts[roots[real]].below } else { &[] };
+            for (i, b) in below.iter().enumerate() {
+                unit.outside[i * width + lane] = self.local[*b as usize];
+            }
+            let own = lanes[real].iter().flat_map(|f| plan.fronts[*f].nodes.clone()).map(|k| plan.nodes[k]);
+            // The same ancestors' rows of this lane: the node that starts at the same place below the root.
+            let others = foreign.iter().map(|(at, (_, sides))| {
+                let node = plan.node_at(below[*at as usize - scalars] as usize);
+                (node, *sides)
+            });
+            let all: Vec<(u32, u8)> = own.map(|k| (k, 3)).chain(others).collect();
+            let mut seen = fixed as u32;
+            for (i, (node, sides)) in all.into_iter().enumerate() {
+                let node = node as usize;
+                if node >= self.shape.groups.len() {
+                    continue;
+                }
+                unit.rows[i * width + lane] = self.shape.groups[node].first as u32;
+                for (side, solid) in plan.ends(self.shape, node).into_iter().enumerate() {
+                    if solid == NONE || sides & 1 << side == 0 {
+                        continue;
+                    }
+                    let number = &mut self.number[solid as usize];
+                    if *number == NONE {
+                        *number = seen;
+                        seen += 1;
+                        if lane == 0 {
+                            unit.solids.extend(std::iter::repeat_n(solid, width));
+                        } else {
+                            unit.solids[*number as usize * width + lane] = solid;
+                        }
+                    }
+                    unit.nodes[i].solids[side] = *number;
+                }
+            }
+            for i in 0..unit.solids.len() / width {
+                self.number[unit.solids[i * width + lane] as usize] = NONE;
+            }
+        }
+        room.rows += unit.height(width);
+        room.solids += unit.solids.len() / width;
+        unit
+    }
+}
+
+/// Nanoseconds, roughly: a share per front, and one per multiplication.
+fn cost(u: &Unit, front: f64, multiplication: f64) -> f64 {
+    u.steps
+        .iter()
+        .map(|s| {
+            let (p, b) = (f64::from(s.pivots), f64::from(s.rows));
+            front + multiplication * (p * p * p / 6.0 + p * p * b / 2.0 + p * b * b / 2.0)
+        })
+        .sum()
+}

@@ -1,0 +1,418 @@
+//! Moving solids four at a time: the first half of a `variational` step in structure-of-arrays form.
+//!
+//! The arithmetic is that of `rotation.rs`, with a fixed number of terms and no trigonometry; four solids fill one wide
+//! register, and the long chains of dependent operations of one solid hide behind each other. Multiplications and
+//! additions stay separate, so that the bits are the same with and without wide registers.
+
+use super::free::Wrench;
+use crate::math::{Rotation, Vector};
+use crate::rows::Masses;
+use crate::state::State;
+use std::ops::{Add, Mul, Neg, Sub};
+
+/// Four numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Four([f64; 4]);
+
+macro_rules! lanewise {
+    ($trait:ident, $name:ident, $op:tt) => {
+        impl $trait for Four {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, o: Self) -> Self {
+                Four([self.0[0] $op o.0[0], self.0[1] $op o.0[1], self.0[2] $op o.0[2], self.0[3] $op o.0[3]])
+            }
+        }
+    };
+}
+lanewise!(Add, add, +);
+lanewise!(Sub, sub, -);
+lanewise!(Mul, mul, *);
+
+impl Neg for Four {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Four(self.0.map(|x| -x))
+    }
+}
+
+impl Four {
+    #[inline(always)]
+    fn all(x: f64) -> Self {
+        Four([x; 4])
+    }
+    #[inline(always)]
+    fn over(self, o: Self) -> Self {
+        Four([self.0[0] / o.0[0], self.0[1] / o.0[1], self.0[2] / o.0[2], self.0[3] / o.0[3]])
+    }
+    #[inline(always)]
+    fn root(self) -> Self {
+        Four([self.0[0].sqrt(), self.0[1].sqrt(), self.0[2].sqrt(), self.0[3].sqrt()])
+    }
+    /// True when every lane is at most `o`; not so when one is not a number.
+    #[inline(always)]
+    fn all_at_most(self, o: Self) -> bool {
+        (self.0[0] <= o.0[0]) & (self.0[1] <= o.0[1]) & (self.0[2] <= o.0[2]) & (self.0[3] <= o.0[3])
+    }
+}
+
+/// Four vectors.
+type Three = [Four; 3];
+
+#[inline(always)]
+fn plus(a: Three, b: Three) -> Three {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+#[inline(always)]
+fn minus(a: Three, b: Three) -> Three {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+#[inline(always)]
+fn times(a: Three, s: Four) -> Three {
+    [a[0] * s, a[1] * s, a[2] * s]
+}
+#[inline(always)]
+fn dot(a: Three, b: Three) -> Four {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+#[inline(always)]
+fn cross(a: Three, b: Three) -> Three {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// What is constant about four solids (upper triangle of the inertia in their own axes), and where they start the step.
+#[derive(Clone, Debug, Default)]
+struct Pack {
+    solids: [u32; 4],
+    inverse_mass: Four,
+    mass: Four,
+    /// One where the solid can turn, zero where not.
+    turns: Four,
+    inertia: [Four; 6],
+    center: Three,
+    rotation: [Four; 4],
+    /// Columns of the rotation matrix.
+    axes: [Three; 3],
+    /// Momenta after the first half of the forces.
+    linear: Three,
+    angular: Three,
+    /// The turn of the step in body axes: the last answer is the next guess.
+    turn: Three,
+}
+
+/// All movable solids in packs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lanes {
+    epoch: Option<u64>,
+    packs: Vec<Pack>,
+}
+
+#[inline(always)]
+fn load(solids: &[u32; 4], of: &[Vector]) -> Three {
+    let v = solids.map(|i| of[i as usize]);
+    [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))]
+}
+
+#[inline(always)]
+fn symmetric(i: &[Four; 6], v: Three) -> Three {
+    [
+        i[0] * v[0] + i[1] * v[1] + i[2] * v[2],
+        i[1] * v[0] + i[3] * v[1] + i[4] * v[2],
+        i[2] * v[0] + i[4] * v[1] + i[5] * v[2],
+    ]
+}
+
+/// `sin a / a` and `(1 - cos a) / a^2` with their derivatives by `x = a^2`; exact to rounding for `x < 2.5`.
+#[inline(always)]
+fn coefficients(x: Four, short: bool) -> [Four; 4] {
+    const S: [f64; 12] = [
+        1.0,
+        -1.0 / 6.0,
+        1.0 / 120.0,
+        -1.0 / 5040.0,
+        1.0 / 362_880.0,
+        -1.0 / 39_916_800.0,
+        1.0 / 6_227_020_800.0,
+        -1.0 / 1_307_674_368_000.0,
+        1.0 / 355_687_428_096_000.0,
+        -1.0 / 121_645_100_408_832_000.0,
+        1.0 / 51_090_942_171_709_440_000.0,
+        -1.0 / 25_852_016_738_884_976_640_000.0,
+    ];
+    const C: [f64; 12] = [
+        0.5,
+        -1.0 / 24.0,
+        1.0 / 720.0,
+        -1.0 / 40_320.0,
+        1.0 / 3_628_800.0,
+        -1.0 / 479_001_600.0,
+        1.0 / 87_178_291_200.0,
+        -1.0 / 20_922_789_888_000.0,
+        1.0 / 6_402_373_705_728_000.0,
+        -1.0 / 2_432_902_008_176_640_000.0,
+        1.0 / 1_124_000_727_777_607_680_000.0,
+        -1.0 / 620_448_401_733_239_439_360_000.0,
+    ];
+    // Turns below a fifth of a radian need half of the terms.
+    let top = if short { 5 } else { 11 };
+    let (mut s, mut c) = (Four::all(S[top]), Four::all(C[top]));
+    let (mut ds, mut dc) = (Four::all(0.0), Four::all(0.0));
+    for k in (0..top).rev() {
+        ds = ds * x + s;
+        dc = dc * x + c;
+        s = s * x + Four::all(S[k]);
+        c = c * x + Four::all(C[k]);
+    }
+    [s, c, ds, dc]
+}
+
+/// Newton's method for the turn; see `rotation.rs`. False when some lane has no answer.
+#[inline(always)]
+fn turn(inertia: &[Four; 6], impulse: Three, f: &mut Three) -> bool {
+    for _ in 0..12 {
+        let x = dot(*f, *f);
+        // The map folds over at a quarter turn: past it, solutions belong to another branch.
+        if !x.all_at_most(Four::all(2.4)) {
+            return false;
+        }
+        let short = x.all_at_most(Four::all(0.04));
+        let [s, c, ds, dc] = coefficients(x, short);
+        let i_f = symmetric(inertia, *f);
+        let bent = cross(*f, i_f);
+        let g = minus(plus(times(i_f, s), times(bent, c)), impulse);
+        let bend = plus(times(i_f, ds + ds), times(bent, dc + dc));
+        let i = inertia;
+        let zero = Four::all(0.0);
+        // Columns of d/df: s I e + c (f x I e - I f x e) + bend f_e.
+        let column = |own: Three, turned: Three, fe: Four| {
+            plus(plus(times(own, s), times(minus(cross(*f, own), turned), c)), times(bend, fe))
+        };
+        let d = [
+            column([i[0], i[1], i[2]], [zero, i_f[2], -i_f[1]], f[0]),
+            column([i[1], i[3], i[4]], [-i_f[2], zero, i_f[0]], f[1]),
+            column([i[2], i[4], i[5]], [i_f[1], -i_f[0], zero], f[2]),
+        ];
+        let (bc, ca, ab) = (cross(d[1], d[2]), cross(d[2], d[0]), cross(d[0], d[1]));
+        let inverse = Four::all(1.0).over(dot(d[0], bc));
+        let delta = [dot(g, bc) * inverse, dot(g, ca) * inverse, dot(g, ab) * inverse];
+        *f = minus(*f, delta);
+        // Quadratic: what is left is of the order of this correction squared.
+        let enough = Four::all(1e-14) * (Four::all(1e-6) + dot(*f, *f));
+        if dot(delta, delta).all_at_most(enough) {
+            return true;
+        }
+    }
+    false
+}
+
+impl Lanes {
+    /// Starts a step: poses, and momenta after `half` a step of the forces.
+    pub fn begin(&mut self, s: &State, masses: &Masses, forces: &[Wrench], epoch: u64, h: f64) {
+        if self.epoch != Some(epoch) {
+            self.gather(masses);
+            self.epoch = Some(epoch);
+        }
+        let half = Four::all(0.5 * h);
+        for p in &mut self.packs {
+            p.center = load(&p.solids, &s.centers);
+            let q = p.solids.map(|i| s.rotations[i as usize]);
+            p.rotation =
+                [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
+            p.axes = axes(&p.rotation);
+            let f = p.solids.map(|i| forces[i as usize]);
+            let three = |v: [Vector; 4]| [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))];
+            let (push, twist) = (three(f.map(|f| f.linear)), three(f.map(|f| f.angular)));
+            p.linear = plus(times(load(&p.solids, &s.velocities), p.mass), times(push, half));
+            let spin = into_body(&p.axes, load(&p.solids, &s.spins));
+            p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
+            p.turn = times(spin, Four::all(h) * p.turns);
+        }
+    }
+
+    /// Takes the turns from nothing again.
+    pub fn restart(&mut self) {
+        self.packs.iter_mut().for_each(|p| p.turn = Three::default());
+    }
+
+    fn gather(&mut self, masses: &Masses) {
+        let moving: Vec<u32> = (0..masses.len() as u32).filter(|i| masses.moves(*i as usize)).collect();
+        self.packs.clear();
+        for chunk in moving.chunks(4) {
+            let last = chunk[chunk.len() - 1];
+            // A pack that is not full repeats its last solid: the same numbers are written twice.
+            let solids = std::array::from_fn(|k| chunk.get(k).copied().unwrap_or(last));
+            let of = |f: &dyn Fn(usize) -> f64| Four(solids.map(|i| f(i as usize)));
+            let entry = |r: usize, c: usize| {
+                of(&|i| {
+                    if masses.turns(i) {
+                        masses.inertia(i).col(c)[r]
+                    } else {
+                        // Whatever cannot turn has no spin either; any inertia leaves it so.
+                        f64::from(u8::from(r == c))
+                    }
+                })
+            };
+            self.packs.push(Pack {
+                solids,
+                inverse_mass: of(&|i| masses.inverse_mass(i)),
+                mass: of(&|i| masses.mass(i)),
+                turns: of(&|i| f64::from(u8::from(masses.turns(i)))),
+                inertia: [entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2)],
+                ..Pack::default()
+            });
+        }
+    }
+
+    /// Poses at the end of the step under these impulses. False when some solid turns too far for there to be an answer.
+    pub fn place(&mut self, s: &mut State, impulses: &[Wrench], h: f64) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            #[allow(unsafe_code)]
+            return unsafe { self.place_wide(s, impulses, h) };
+        }
+        self.place_here(s, impulses, h)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn place_wide(&mut self, s: &mut State, impulses: &[Wrench], h: f64) -> bool {
+        self.place_here(s, impulses, h)
+    }
+
+    #[inline(always)]
+    fn place_here(&mut self, s: &mut State, impulses: &[Wrench], h: f64) -> bool {
+        let step = Four::all(h);
+        for p in &mut self.packs {
+            let add = p.solids.map(|i| impulses[i as usize]);
+            let push =
+                [Four(add.map(|w| w.linear.x)), Four(add.map(|w| w.linear.y)), Four(add.map(|w| w.linear.z))];
+            let twist = [
+                Four(add.map(|w| w.angular.x)),
+                Four(add.map(|w| w.angular.y)),
+                Four(add.map(|w| w.angular.z)),
+            ];
+            let center = plus(p.center, times(plus(p.linear, push), p.inverse_mass * step));
+            let impulse = times(into_body(&p.axes, plus(p.angular, twist)), step * p.turns);
+            if !turn(&p.inertia, impulse, &mut p.turn) {
+                return false;
+            }
+            let rotation = turned(&p.rotation, p.turn);
+            for k in 0..4 {
+                let i = p.solids[k] as usize;
+                s.centers[i] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
+                let q = rotation.map(|q| q.0[k]);
+                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
+            }
+        }
+        true
+    }
+
+    /// Momenta at the end of the first half, by solid.
+    pub fn momenta(&self, impulses: &[Wrench], out: &mut Vec<Wrench>) {
+        out.clear();
+        out.resize(impulses.len(), Wrench::default());
+        for p in &self.packs {
+            for k in 0..4 {
+                let i = p.solids[k] as usize;
+                let of = |v: &Three| Vector::new(v[0].0[k], v[1].0[k], v[2].0[k]);
+                out[i].linear = of(&p.linear) + impulses[i].linear;
+                out[i].angular = of(&p.angular) + impulses[i].angular;
+            }
+        }
+    }
+}
+
+/// Rotation matrix of a unit quaternion, by columns.
+#[inline(always)]
+fn axes(q: &[Four; 4]) -> [Three; 3] {
+    let [x, y, z, w] = *q;
+    let one = Four::all(1.0);
+    let (x2, y2, z2) = (x + x, y + y, z + z);
+    let (xx, xy, xz, yy, yz, zz) = (x * x2, x * y2, x * z2, y * y2, y * z2, z * z2);
+    let (wx, wy, wz) = (w * x2, w * y2, w * z2);
+    [
+        [one - (yy + zz), xy + wz, xz - wy],
+        [xy - wz, one - (xx + zz), yz + wx],
+        [xz + wy, yz - wx, one - (xx + yy)],
+    ]
+}
+
+#[inline(always)]
+fn into_body(axes: &[Three; 3], v: Three) -> Three {
+    [dot(axes[0], v), dot(axes[1], v), dot(axes[2], v)]
+}
+
+#[inline(always)]
+fn out_of_body(axes: &[Three; 3], v: Three) -> Three {
+    plus(plus(times(axes[0], v[0]), times(axes[1], v[1])), times(axes[2], v[2]))
+}
+
+/// `q exp(f)`, a unit quaternion again.
+#[inline(always)]
+fn turned(q: &[Four; 4], f: Three) -> [Four; 4] {
+    let x = dot(f, f) * Four::all(0.25);
+    let [s, c, ..] = coefficients(x, x.all_at_most(Four::all(0.04)));
+    let v = times(f, s * Four::all(0.5));
+    let w = Four::all(1.0) - x * c;
+    let own = [q[0], q[1], q[2]];
+    let around = plus(plus(times(own, w), times(v, q[3])), cross(own, v));
+    let real = q[3] * w - dot(own, v);
+    let size = Four::all(1.0).over((dot(around, around) + real * real).root());
+    [around[0] * size, around[1] * size, around[2] * size, real * size]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rotation;
+    use super::*;
+    use crate::math::{Matrix, Random, exp};
+
+    /// Four at a time and one at a time agree.
+    #[test]
+    fn packs_agree_with_single_solids() {
+        let mut r = Random::new(3);
+        let mut m = crate::Mechanism::new();
+        m.gravity = Vector::ZERO;
+        for i in 0..7 {
+            let size = Vector::new(1.0, 0.5, 0.3) + r.cube() * 0.2;
+            let shape = crate::PlacedShape::cuboid(size.x, size.y, size.z)
+                .moved(crate::Pose::from_parts(Vector::ZERO, exp(r.ball())));
+            let mut solid = crate::Solid::new(format!("s{i}")).with_shape(shape, 1.0 + i as f64);
+            solid.velocity = r.cube();
+            solid.spin = r.cube() * if i < 4 { 2.0 } else { 30.0 };
+            m.add_solid(solid.turned(exp(r.ball() * 2.0))).unwrap();
+        }
+        m.add_solid(crate::Solid::particle("p", 2.0)).unwrap();
+        let start = State::new(&m);
+        let masses = Masses::new(&m, &start);
+        let h = 0.02;
+        let impulses: Vec<Wrench> =
+            (0..9).map(|_| Wrench { linear: r.cube(), angular: r.cube() * 0.05 }).collect();
+        let none = vec![Wrench::default(); 9];
+        let (mut lanes, mut s) = (Lanes::default(), start.clone());
+        lanes.begin(&s, &masses, &none, m.epoch(), h);
+        assert!(lanes.place(&mut s, &impulses, h));
+        for i in 1..8 {
+            let q = start.rotations[i];
+            let world = Matrix::from_quat(q);
+            let inertia = *masses.inertia(i);
+            let l = world * (inertia * (world.transpose() * start.spins[i])) + impulses[i].angular;
+            let body = world.transpose() * l * h;
+            let f = rotation::moser_veselov(&inertia, body, world.transpose() * start.spins[i] * h).unwrap();
+            let expected = (q * rotation::turn(f)).normalize();
+            let off = (expected * Vector::X - s.rotations[i] * Vector::X).length();
+            assert!(off < 1e-13, "{i}: {off:e}");
+            let center = start.centers[i]
+                + (start.velocities[i] * masses.mass(i) + impulses[i].linear) * (h * masses.inverse_mass(i));
+            assert!((center - s.centers[i]).length() < 1e-14);
+        }
+        assert_eq!(s.rotations[8], start.rotations[8]);
+        // Too fast for the step.
+        let mut fast = start.clone();
+        fast.spins[3] = Vector::new(200.0, 0.0, 0.0);
+        lanes.begin(&fast, &masses, &none, m.epoch(), h);
+        assert!(!lanes.place(&mut s, &impulses, h));
+    }
+}
