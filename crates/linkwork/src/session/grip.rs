@@ -1,13 +1,13 @@
 //! Hands: each holds a solid through a joint to a hidden tracker of infinite mass (Faure 1998, section 4.1).
 //!
-//! The tracker is a scripted solid behind the last one of the scene, its joints stand behind the scene's, so ids of the
-//! scene never change. The mechanism is edited when a hand takes hold or lets go, not when it moves. Where a hand goes is
+//! The tracker is a scripted solid behind the last one of the scene, its joint stands behind the scene's, so ids of the
+//! scene never change. Mechanisms are edited when a hand takes hold or lets go, not when it moves. Where a hand goes is
 //! never differentiated: before each step the tracker's script is a straight line from where it is to where it should be,
 //! and its velocity is the displacement of that step, as for every scripted solid.
 //!
-//! Three things keep a hand that pulls at the impossible from tearing anything: the grip's force is limited, so that it
-//! gives way before a loop does; the tracker stays on a short leash from the grabbed point; and a damper that counts only
-//! where the pin is not met takes the swinging out.
+//! A pin is a secondary joint of `step::follow`, after each step: it gives way where anything else would have to break. A
+//! pull is a soft joint with a limited force, and takes part in the step itself. Both are on a short leash from the
+//! grabbed point, so that a hand far away asks for no more than a step can do.
 
 use super::command::GripMode;
 use super::history::Moment;
@@ -18,7 +18,7 @@ use crate::math::{Matrix, Pose, Rotation, Vector, exp, log, skew};
 use crate::mechanism::{Mechanism, ModelError, TrajectoryId};
 use crate::solid::{Kernel, Solid, SolidId};
 use crate::state::State;
-use crate::step::Workspace;
+use crate::step::{Workspace, grip_force};
 use crate::trajectory::{Key, Trajectory};
 
 /// Most hands at once.
@@ -34,8 +34,6 @@ const TURN_LEASH: f64 = 0.4;
 const PULL: f64 = 12.0;
 /// The largest pull, in units of the gravity of the effective mass.
 const PULL_FORCE: f64 = 30.0;
-/// The damper of an unmet pin, 1/s of the effective mass.
-const DAMPER: f64 = 8.0;
 /// Weight counts in forces even where nothing falls.
 const LEAST_GRAVITY: f64 = 9.81;
 
@@ -49,7 +47,10 @@ pub(super) struct Grip {
     pub mode: GripMode,
     /// In the live mechanism.
     tracker: SolidId,
+    /// Of the mechanism that follows the hands.
     joint: JointId,
+    /// Of the live mechanism, if it is a pull.
+    pull: JointId,
     script: TrajectoryId,
     /// Where the tracker was when the mechanism was last rebuilt.
     resume: Pose,
@@ -97,6 +98,7 @@ impl Grip {
             mode,
             tracker: SolidId::WORLD,
             joint: JointId(0),
+            pull: JointId(0),
             script: TrajectoryId(0),
             resume: at,
             target: at,
@@ -111,37 +113,47 @@ impl Grip {
         }
     }
 
-    /// Adds tracker and joints to the live mechanism. `h` is the length of a step.
-    pub fn attach(&mut self, live: &mut Mechanism, h: f64) -> Result<(), ModelError> {
+    /// Adds the tracker to what steps see (`live`) and to what follows the hands (`reach`), with the joint: there, and for
+    /// a pull in both.
+    pub fn attach(&mut self, live: &mut Mechanism, reach: &mut Mechanism) -> Result<(), ModelError> {
         let gravity = live.gravity.length().max(LEAST_GRAVITY);
         self.script = TrajectoryId(live.trajectories.len() as u32);
-        live.trajectories.push(Trajectory::default());
         // No name of a scene has a bracket or a space.
         let mut tracker = Solid::fixed(format!("(hand {})", self.hand));
         tracker.kernel = Kernel::Scripted(self.script);
         tracker.pose = self.resume;
-        self.tracker = live.add_solid(tracker)?;
+        for m in [&mut *live, &mut *reach] {
+            m.trajectories.push(Trajectory::default());
+            self.tracker = m.add_solid(tracker.clone())?;
+        }
         self.script(live, 0.0, self.resume, 0.0, self.resume);
+        self.script(reach, 0.0, self.resume, 0.0, self.resume);
         let frames = (Frame::point(self.tracker, Vector::ZERO), Frame::point(self.solid, self.point));
         let hold = if self.mode == GripMode::PinPose { Joint::weld } else { Joint::ball };
         let mut joint = hold(frames.0, frames.1).with_rank(Rank::Secondary);
+        self.most_force = gravity * (PULL_FORCE * self.mass + 2.0 * self.load);
+        // Any finite force: it yields.
+        joint.most_force = self.most_force;
+        self.joint = reach.add_joint(joint.clone())?;
         if self.mode == GripMode::Pull {
             joint.compliance = 1.0 / (self.mass * PULL * PULL);
             joint.damping = 2.0 * self.mass * PULL;
-            self.most_force = gravity * (PULL_FORCE * self.mass + 2.0 * self.load);
-        } else {
-            // Enough to move by the leash from rest in one step, and to hold what hangs on it.
-            self.most_force = self.mass * self.leash / (h * h) + 2.0 * gravity * self.load;
-        }
-        joint.most_force = self.most_force;
-        self.joint = live.add_joint(joint)?;
-        if self.mode != GripMode::Pull {
-            // No spring to speak of and no weight: rows that only brake.
-            let brake = Joint::ball(frames.0, frames.1).with_rank(Rank::Secondary);
-            let damping = 2.0 * self.mass * DAMPER;
-            live.add_joint(Joint { compliance: 1e9 / self.mass, damping, weight: 0.0, ..brake })?;
+            self.pull = live.add_joint(joint)?;
         }
         Ok(())
+    }
+
+    /// A pull has no part in what follows the hands while time passes.
+    pub fn switch(&self, reach: &mut Mechanism, timed: bool) {
+        let on = !(timed && self.mode == GripMode::Pull);
+        if reach.joint(self.joint).enabled != on {
+            reach.edit_joint(self.joint, |j| j.enabled = on);
+        }
+    }
+
+    /// It holds by a pin: `step::follow` has to see to it while time passes.
+    pub fn is_pin(&self) -> bool {
+        self.mode != GripMode::Pull
     }
 
     /// Puts the tracker into a state that has room for it.
@@ -210,9 +222,8 @@ impl Grip {
     }
 
     /// Moves the tracker for a correction without time.
-    pub fn aim_pose(&self, live: &mut Mechanism, s: &mut State, tolerance: f64) {
+    pub fn aim_pose(&self, live: &Mechanism, s: &mut State, tolerance: f64) {
         let next = self.next(live, s, 0.7, 0.1 * tolerance);
-        self.script(live, s.time, next, s.time, next);
         s.set_pose(live, self.tracker, next);
     }
 
@@ -231,14 +242,23 @@ impl Grip {
     }
 
     /// What the user gets to see.
-    pub fn report(&self, live: &Mechanism, s: &State, w: Option<&Workspace>, tolerance: f64) -> GrabReport {
+    pub fn report(
+        &self,
+        live: &Mechanism,
+        s: &State,
+        forces: Option<(&Workspace, &Workspace)>,
+        tolerance: f64,
+    ) -> GrabReport {
         let held = self.held(live, s);
         let angle = match self.mode {
             GripMode::PinPose => log(self.target.rotation * held.rotation.inverse()).length(),
             _ => 0.0,
         };
         let gap = Gap { position: held.translation.distance(self.target.translation), angle };
-        let force = w.map_or(Vector::ZERO, |w| w.reaction(live, s, self.joint).force);
+        let force = forces.map_or(Vector::ZERO, |(stepped, followed)| match self.mode {
+            GripMode::Pull => stepped.reaction(live, s, self.pull).force,
+            _ => grip_force(followed, self.joint),
+        });
         GrabReport {
             hand: self.hand,
             solid: self.solid.0,
@@ -248,7 +268,7 @@ impl Grip {
             met: gap.position <= tolerance && gap.angle <= tolerance,
             gap,
             force: if force.is_finite() { force.to_array() } else { [0.0; 3] },
-            most_force: self.most_force,
+            most_force: (!self.is_pin()).then_some(self.most_force),
         }
     }
 }

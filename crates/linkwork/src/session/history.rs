@@ -60,6 +60,9 @@ impl Ring {
     /// What is now. If an older one is shown, what came after it is forgotten.
     pub fn push(&mut self, state: State) {
         self.branch();
+        if self.snapshots.back() == Some(&state) {
+            return;
+        }
         self.bytes += bytes(&state);
         self.snapshots.push_back(state);
         while self.snapshots.len() > 1 && (self.snapshots.len() > MOST_SNAPSHOTS || self.bytes > MOST_BYTES) {
@@ -150,9 +153,15 @@ impl Edits {
         self.undo.retain(|m| m.gesture != Some(gesture));
     }
 
-    /// The newest edit is this gesture, and nothing is different since.
-    pub fn last_is(&self, gesture: u64, now: &State) -> bool {
-        self.undo.back().is_some_and(|m| m.gesture == Some(gesture) && m.state == *now)
+    /// The moment before this gesture, if it is the newest edit and nothing moved since.
+    pub fn unmoved(&self, gesture: u64, now: &State) -> Option<State> {
+        let before = &self.undo.back().filter(|m| m.gesture == Some(gesture))?.state;
+        let same = before.time == now.time
+            && before.centers == now.centers
+            && before.rotations == now.rotations
+            && before.velocities == now.velocities
+            && before.spins == now.spins;
+        same.then(|| before.clone())
     }
 
     pub fn undo(&mut self, now: impl FnOnce() -> Moment) -> Option<Moment> {

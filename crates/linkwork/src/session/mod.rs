@@ -66,10 +66,13 @@ pub struct Session {
     document: Arc<Document>,
     /// What the scene says, with switched joints and gravity as set: what users see.
     base: Mechanism,
-    /// The same, and the hands.
+    /// The same and the trackers of hands, with their pulls: what steps see.
     live: Mechanism,
+    /// The same and the trackers, with all grips as secondary joints: what follows the hands.
+    reach: Mechanism,
     state: State,
     workspace: Workspace,
+    reach_workspace: Workspace,
     meter: Meter,
     /// Scratch for measuring gaps.
     rows: Rows,
@@ -115,9 +118,11 @@ impl Session {
         let mut session = Session {
             document: Arc::new(document),
             live: base.clone(),
+            reach: base.clone(),
             base,
             state,
             workspace: Workspace::default(),
+            reach_workspace: Workspace::default(),
             meter: Meter::default(),
             rows: Rows::default(),
             pace: Pace::new(settings.step, CATCH_UP),
@@ -316,7 +321,6 @@ impl Session {
                 }
                 self.settings.step = *seconds;
                 self.pace = Pace::new(*seconds, CATCH_UP);
-                self.rebuild();
             }
             Command::Iterations { count } => {
                 if !(1..=10_000).contains(count) {
@@ -337,6 +341,7 @@ impl Session {
                 self.settings.gravity = *value;
                 self.base.gravity = Vector::from_array(*value);
                 self.live.gravity = self.base.gravity;
+                self.reach.gravity = self.base.gravity;
             }
             Command::Speed { factor } => {
                 if !(1e-3..=1e3).contains(factor) {
@@ -434,7 +439,12 @@ impl Session {
 
     /// A gesture that changed nothing needs no undo.
     fn end_gesture(&mut self, gesture: u64) {
-        if self.grips.is_empty() && self.edits.last_is(gesture, &self.state) {
+        if !self.grips.is_empty() {
+            return;
+        }
+        if let Some(before) = self.edits.unmoved(gesture, &self.state) {
+            // With what the last step left for the next: the hand may have made it forget that.
+            self.state = before;
             self.edits.forget(gesture);
         }
     }
@@ -559,9 +569,10 @@ impl Session {
             state.rotations.truncate(solids);
             state.velocities.truncate(solids);
             state.spins.truncate(solids);
-            state.angles.truncate(self.base.counter_count());
-            // It counts rows that hands added.
-            state.memory = Default::default();
+            // Pulls have rows of their own; pins have none in a step.
+            if self.grips.iter().any(|g| !g.is_pin()) {
+                state.memory = Default::default();
+            }
         }
         state
     }
@@ -576,10 +587,11 @@ impl Session {
     fn rebuild(&mut self) {
         self.state = self.scene_state();
         self.live = self.base.clone();
+        self.reach = self.base.clone();
         let mut kept = Vec::new();
         for mut grip in std::mem::take(&mut self.grips) {
             // Nothing about a tracker can be refused; if it were, the hand would be empty.
-            if grip.attach(&mut self.live, self.settings.step).is_ok() {
+            if grip.attach(&mut self.live, &mut self.reach).is_ok() {
                 kept.push(grip);
             }
         }
@@ -590,13 +602,12 @@ impl Session {
             self.state.rotations.resize(solids, Rotation::IDENTITY);
             self.state.velocities.resize(solids, Vector::ZERO);
             self.state.spins.resize(solids, Vector::ZERO);
-            self.state.angles.resize(self.live.counter_count(), 0.0);
-            self.state.memory = Default::default();
             for grip in &self.grips {
                 grip.enter(&self.live, &mut self.state);
             }
         }
         self.workspace = Workspace::default();
+        self.reach_workspace = Workspace::default();
         self.meter = Meter::default();
         self.forces_known = false;
         self.rejected = None;
@@ -623,11 +634,9 @@ impl Session {
             ..Default::default()
         };
         let report = assemble(&self.base, &mut self.state, &config);
-        self.state.memory = Default::default();
-        let moved = self.grips.is_empty();
-        if !moved {
-            self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
-        }
+        // Velocities belong to the poses that are gone.
+        self.stop_motion();
+        self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
         self.rebuild();
         let worst = report.worst.first()?;
         let name = self.base.joint_name(worst.joint);

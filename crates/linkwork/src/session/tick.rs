@@ -4,6 +4,7 @@
 //! milliseconds are not needed again.
 
 use super::command::{Mode, Policy};
+use super::grip::Grip;
 use super::log::Entry;
 use super::report::*;
 use super::{Session, hex};
@@ -200,41 +201,38 @@ impl Session {
         }
     }
 
-    /// One step in time. What cannot be shown is taken back: poses stay, the motion stops, and the reason is kept.
+    /// One step in time, and where hands pin something the correction that brings it there. What cannot be shown is taken
+    /// back: poses stay, the motion stops, and the reason is kept.
     pub(super) fn step_once(&mut self, effort: &Effort) -> Done {
         self.history.branch();
         self.settled = false;
-        let before = self.state.clone();
+        let (before, h) = (self.state.clone(), self.settings.step);
         for grip in &self.grips {
-            grip.aim_step(&mut self.live, &self.state, self.settings.step, self.settings.tolerance);
+            grip.aim_step(&mut self.live, &self.state, h, self.settings.tolerance);
+            grip.switch(&mut self.reach, true);
         }
         let config = self.config(effort);
         let report = step(&self.live, &mut self.state, &mut self.workspace, &config);
-        let mut rejected = report.rejected.map(|r| r.words());
-        if rejected.is_none() {
-            rejected = self.fault(&before, report.gaps, Some(self.settings.step));
-        }
-        self.forces_known = rejected.is_none();
         let mut done = Done {
             iterations: report.iterations as u32,
             solver_iterations: report.solver_iterations as u32,
             missed: report.missed,
-            rejected,
-            changed: rejected.is_none(),
+            rejected: report.rejected.map(|r| r.words()),
+            changed: true,
         };
-        done.missed |= rejected.is_some();
-        if rejected.is_some() {
-            self.state = before;
-            self.stop_motion();
-            self.workspace = Default::default();
-        } else {
-            self.gap = report.gaps.worst();
-            let snapshot = self.scene_state();
-            self.history.push(snapshot);
+        let mut gaps = report.gaps;
+        if done.rejected.is_none() && self.grips.iter().any(Grip::is_pin) {
+            let config = self.follow_config(effort);
+            let after = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, Some(h));
+            done.iterations += after.iterations as u32;
+            done.solver_iterations += after.solver_iterations as u32;
+            gaps = after.gaps;
+            done.missed = !(gaps.worst() <= effort.tolerance);
         }
-        self.grips.iter_mut().for_each(|g| g.adapt(rejected.is_none()));
-        self.rejected = rejected;
-        done
+        if done.rejected.is_none() {
+            done.rejected = self.fault(&before, gaps, Some(h));
+        }
+        self.end(before, gaps, done)
     }
 
     /// One correction without time.
@@ -243,38 +241,57 @@ impl Session {
         let before = self.state.clone();
         let tolerance = self.settings.tolerance;
         for grip in &self.grips {
-            grip.aim_pose(&mut self.live, &mut self.state, tolerance);
+            grip.aim_pose(&self.live, &mut self.state, tolerance);
+            grip.switch(&mut self.reach, false);
         }
-        let config = self.config(effort);
-        let report = follow(&self.live, &mut self.state, &mut self.workspace, &config);
-        self.state.memory = Default::default();
-        let rejected = self.fault(&before, report.gaps, None);
-        if rejected.is_some() {
-            self.state = before;
-        } else {
-            self.gap = report.gaps.worst();
-            if self.settings.mode == Mode::Kinematic {
-                self.stop_motion();
-            }
-            let still = report.moved <= 1e-3 * tolerance
-                && self.grips.iter().all(|g| g.is_there(&self.live, &self.state, tolerance));
-            // A coarse rest is not the end: the exact one follows when the hand is still.
-            self.settled = still && !effort.coarse;
-            if !still {
-                let snapshot = self.scene_state();
-                self.history.push(snapshot);
-            }
+        let config = self.follow_config(effort);
+        let report = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, None);
+        let still = report.moved <= 1e-3 * tolerance
+            && self.grips.iter().all(|g| g.is_there(&self.live, &self.state, tolerance));
+        // A coarse rest is not the end: the exact one follows when the hand is still.
+        self.settled = still && !effort.coarse;
+        if self.settings.mode == Mode::Kinematic {
+            self.stop_motion();
         }
-        self.forces_known = false;
-        self.grips.iter_mut().for_each(|g| g.adapt(rejected.is_none()));
-        self.rejected = rejected;
-        Done {
+        let done = Done {
             iterations: report.iterations as u32,
             solver_iterations: report.solver_iterations as u32,
             missed: !(report.gaps.worst() <= effort.tolerance),
-            rejected,
-            changed: rejected.is_none(),
+            rejected: self.fault(&before, report.gaps, None),
+            changed: !still,
+        };
+        let done = self.end(before, report.gaps, done);
+        self.forces_known = false;
+        done
+    }
+
+    /// Keeps a new pose, or goes back to the old one.
+    fn end(&mut self, before: State, gaps: Gaps, mut done: Done) -> Done {
+        let good = done.rejected.is_none();
+        if good {
+            self.gap = gaps.worst();
+            if done.changed {
+                let snapshot = self.scene_state();
+                self.history.push(snapshot);
+            }
+        } else {
+            self.state = before;
+            self.stop_motion();
+            self.workspace = Default::default();
+            self.settled = false;
+            done.missed = true;
+            done.changed = false;
         }
+        self.forces_known = good;
+        self.grips.iter_mut().for_each(|g| g.adapt(good));
+        self.rejected = done.rejected;
+        done
+    }
+
+    /// Grips are met a little better than they have to be: trackers snap to their hands within a share of the tolerance.
+    fn follow_config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
+        let config = self.config(effort);
+        StepConfig { tolerance: 0.5 * config.tolerance, ..config }
     }
 
     /// Nothing moves any more; the poses stay.
@@ -315,7 +332,7 @@ impl Session {
     fn report(&mut self, steps: u32, sum: Done, receipt: Receipt) -> TickReport {
         self.measure();
         let gaps = crate::step::rigid_gaps(&self.rows);
-        let known = self.forces_known.then_some(&self.workspace);
+        let known = self.forces_known.then_some((&self.workspace, &self.reach_workspace));
         let tolerance = self.settings.tolerance;
         let grabs = self.grips.iter().map(|g| g.report(&self.live, &self.state, known, tolerance)).collect();
         let e = self.meter.energy(&self.base, &self.state);

@@ -14,6 +14,8 @@ use crate::rows::{Masses, Rows};
 pub struct Ranked {
     /// Displacement per solid.
     pub dq: Vec<[f64; 6]>,
+    /// What pushes along each secondary row; zero for the others.
+    pub push: Vec<f64>,
     primary: Vec<bool>,
     secondary: Vec<usize>,
     w: Scaled,
@@ -120,6 +122,8 @@ impl Ranked {
         self.w.fill(&Problem { rows, masses, active, damping: None });
         self.dq.clear();
         self.dq.resize(solids, [0.0; 6]);
+        self.push.clear();
+        self.push.resize(n, 0.0);
         let mut lambda = vec![0.0; n];
         solver.factor(&Problem { rows, masses, active: &self.primary, damping: None });
         let inner = Work { iterations: 1000, tolerance: 1e-15, out_of_time: work.out_of_time };
@@ -158,6 +162,7 @@ impl Ranked {
                 reduced.full[*r] = s * m;
             }
             let full = std::mem::take(&mut reduced.full);
+            self.push.copy_from_slice(&full);
             let mut push = vec![[0.0; 6]; solids];
             rows.apply_transposed(&full, masses, &mut push);
             rows.apply(&push, &mut change);

@@ -1,15 +1,21 @@
-//! Inverse kinematics (Faure 1998, section 4.1): a pose in which everything holds and what yields is as near as it can
-//! be. No time passes and no velocity is made.
+//! Hands: everything holds, and what yields (grips) is as near to where it should be as it can get.
 //!
-//! Joints with a limited force (grips) and soft ones yield: they are secondary (Faure 1999, section 3.4), all others are
-//! primary. Each round is one damped two-rank solve, then the primary joints are closed again; a round that does not bring
-//! the secondary ones nearer is taken back and damped more. So a grip that cannot be met never opens a loop.
+//! Joints with a limited force yield: they are secondary (Faure 1999, section 3.4), all others are primary. Each round is
+//! one damped two-rank solve, then the primary joints are closed again; a round that does not bring the secondary ones
+//! nearer is taken back and damped more. So a grip that cannot be met never opens a loop, two hands that contradict each
+//! other share the error, and both stay bounded.
+//!
+//! Without time that is inverse kinematics (Faure 1998, section 4.1). At the end of a step in time it is the paper's
+//! dynamics for the hands (section 4.2): the structure moves as if they were not there, and the displacement that brings
+//! it back to them goes into its velocity. As in RATTLE a second impulse then makes the velocities those of the hands;
+//! where a hand is out of reach it is what takes the swinging out.
 
+use super::free::Wrench;
 use super::{StepConfig, Workspace};
 use crate::joint::{JointId, Rank};
-use crate::math::Vector;
+use crate::math::{Vector, log};
 use crate::mechanism::Mechanism;
-use crate::rows::Gaps;
+use crate::rows::{Gaps, Group, dot6};
 use crate::state::State;
 
 /// What following did.
@@ -30,29 +36,41 @@ pub struct FollowReport {
 /// Moves the solids towards what yields, everything else closed, with at most `c.iterations` rounds. The state stays
 /// finite: a pose that is not is taken back.
 ///
+/// `over`: `None` is inverse kinematics, soft joints yield like grips and velocities are left alone. `Some(h)` ends a
+/// step of that length: soft joints had their say in it, and velocities follow.
+///
 /// ```
-/// use linkwork::{Frame, Joint, Mechanism, PlacedShape, Rank, Solid, SolidId, State, StepConfig, Vector, Workspace};
+/// use linkwork::{Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, Vector, Workspace};
 /// let mut m = Mechanism::new();
 /// let bar = PlacedShape::capsule_between(0.05, Vector::ZERO, Vector::X);
 /// let arm = m.add_solid(Solid::new("arm").with_shape(bar, 1.0))?;
 /// let hand = m.add_solid(Solid::fixed("hand").at(0.0, 3.0, 0.0))?;
 /// m.add_joint(Joint::ball(Frame::point(SolidId::WORLD, Vector::ZERO), Frame::point(arm, Vector::ZERO)))?;
 /// let grip = Joint::ball(Frame::point(hand, Vector::ZERO), Frame::point(arm, Vector::X));
-/// m.add_joint(Joint { most_force: 100.0, ..grip.with_rank(Rank::Secondary) })?;
+/// m.add_joint(Joint { most_force: 100.0, ..grip })?;
 /// let (mut state, mut w) = (State::new(&m), Workspace::default());
-/// let report = linkwork::step::follow(&m, &mut state, &mut w, &StepConfig { iterations: 50, ..Default::default() });
+/// let config = StepConfig { iterations: 50, ..Default::default() };
+/// let report = linkwork::step::follow(&m, &mut state, &mut w, &config, None);
 /// // Out of reach: the arm points there, and stays hinged.
 /// assert!(report.gaps.position < 1e-6 && (report.open - 2.0).abs() < 1e-3, "{report:?}");
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
-pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig) -> FollowReport {
-    /// A damping that changes nothing where the way is free, and is there at once where it is not.
-    const DAMPING: f64 = 1e-3;
+pub fn follow(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    over: Option<f64>,
+) -> FollowReport {
+    /// Changes next to nothing where the way is free, and is there where it is not.
+    const DAMPING: f64 = 1e-4;
     let mut report = FollowReport::default();
     w.begin(m, c);
     let start = s.clone();
-    fill(m, s, w);
-    close(m, s, w, c, &mut report);
+    fill(m, s, w, over.is_some());
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
+    close(m, s, w, c, over.is_some(), &mut report);
     let (mut damping, mut merit) = (DAMPING, merit_of(w));
     for _ in 0..c.iterations.max(1) {
         if open_gap(w) <= c.tolerance || damping > 1e6 || w.is_over(c) {
@@ -66,29 +84,33 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig) -
             w.b.push(wanted);
             w.active.push(w.rows.is_equality(r) || wanted != 0.0);
         }
-        report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping);
+        report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
         report.iterations += 1;
-        std::mem::swap(&mut w.ranked.dq, &mut w.correction.dq);
-        displace(s, w, c);
-        fill(m, s, w);
-        close(m, s, w, c, &mut report);
+        let cut = displace(s, &w.ranked.dq, w, c);
+        let push = std::mem::take(&mut w.ranked.push);
+        fill(m, s, w, over.is_some());
+        close(m, s, w, c, over.is_some(), &mut report);
         let (next, holds) = (merit_of(w), held_gaps(w).worst());
-        if next < merit && holds <= held.max(c.tolerance) {
-            let gained = merit - next;
+        let nearer = next < merit && holds <= held.max(c.tolerance);
+        if nearer {
+            w.lambda.iter_mut().zip(&push).for_each(|(l, p)| *l += p);
+            let slow = merit - next <= 1e-9 * next;
             merit = next;
-            damping = (damping * 0.1).max(DAMPING);
-            if gained <= 1e-9 * merit {
+            damping = if cut { damping } else { (damping * 0.1).max(DAMPING) };
+            if slow {
                 break;
             }
         } else {
             *s = before;
-            fill(m, s, w);
+            fill(m, s, w, over.is_some());
             damping *= 30.0;
         }
+        w.ranked.push = push;
     }
     if !s.is_finite() || !held_gaps(w).worst().is_finite() {
         *s = start.clone();
-        fill(m, s, w);
+        fill(m, s, w, over.is_some());
+        w.lambda.fill(0.0);
     }
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
@@ -96,50 +118,143 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig) -
     report.gaps = held_gaps(w);
     report.open = open_gap(w);
     report.moved = s.centers.iter().zip(&start.centers).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    if let Some(h) = over {
+        w.lambda.iter_mut().for_each(|l| *l /= h * h);
+        for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+            s.velocities[i] += (s.centers[i] - start.centers[i]) / h;
+            s.spins[i] += log(s.rotations[i] * start.rotations[i].inverse()) / h;
+        }
+        report.solver_iterations += velocities(m, s, w, c, h);
+    }
     w.forget();
     report
 }
 
-/// Rows of all joints at a pose, ranked by whether they yield.
-fn fill(m: &Mechanism, s: &State, w: &mut Workspace) {
+/// The second impulse: primary rows and grips keep still (relative to where their other side goes).
+fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64) -> usize {
+    const DAMPING: f64 = 1e-6;
+    w.b.clear();
+    w.active.clear();
+    w.b.resize(w.rows.len(), 0.0);
+    w.active.resize(w.rows.len(), false);
+    for g in w.rows.groups.iter() {
+        let [a, b] = g.solids.map(|i| {
+            let (v, o) = (s.velocities[i], s.spins[i]);
+            [v.x, v.y, v.z, o.x, o.y, o.z]
+        });
+        for r in g.range().filter(|r| w.rows.is_equality(*r)) {
+            w.active[r] = true;
+            w.b[r] = -dot6(&w.rows.jacobian[r][0], &a) - dot6(&w.rows.jacobian[r][1], &b);
+        }
+    }
+    let iterations = w.solve_ranked(c, m.solids().len(), DAMPING * own_scale(w));
+    let finite = w.ranked.dq.iter().flatten().all(|x| x.is_finite());
+    for i in (0..s.centers.len()).filter(|i| finite && w.masses.moves(*i)) {
+        let dq = w.ranked.dq[i];
+        s.velocities[i] += Vector::new(dq[0], dq[1], dq[2]);
+        s.spins[i] += Vector::new(dq[3], dq[4], dq[5]);
+    }
+    w.lambda.iter_mut().zip(&w.ranked.push).for_each(|(l, p)| *l += p / h);
+    iterations
+}
+
+/// What a grip pulled with in the last [`follow`] over a step: force on the second solid.
+pub(crate) fn grip_force(w: &Workspace, joint: JointId) -> Vector {
+    let mut sum = Wrench::default();
+    for g in w.rows.groups.iter().filter(|g| g.joint == joint) {
+        for r in g.range().filter(|r| *r < w.lambda.len()) {
+            let j = &w.rows.jacobian[r][1];
+            sum.linear += Vector::new(j[0], j[1], j[2]) * w.lambda[r];
+        }
+    }
+    sum.linear
+}
+
+/// A grip, or something soft where no time passes.
+fn yields(g: &Group) -> bool {
+    g.most_force.is_finite() || g.compliance > 0.0
+}
+
+/// Rows of all joints at a pose, ranked by whether they yield. In time soft joints ask for nothing here.
+fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
     w.rows.fill(m, s, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
-    for g in &mut w.rows.groups {
-        let yields = g.most_force.is_finite() || g.compliance > 0.0;
-        g.rank = if yields { Rank::Secondary } else { Rank::Primary };
+    for k in 0..w.rows.groups.len() {
+        let g = &mut w.rows.groups[k];
+        g.rank = if yields(g) { Rank::Secondary } else { Rank::Primary };
+        if timed && g.compliance > 0.0 {
+            mute(w, k);
+        }
     }
     w.masses.update(m, s);
 }
 
-/// Newton on what must hold alone: what yields asks for nothing until the next filling.
-fn close(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, report: &mut FollowReport) {
+/// The mean diagonal of what yields, in units of the mean over all active rows: solvers take damping in those units, and
+/// light parts elsewhere in the structure must not decide how fast a hand is followed.
+fn own_scale(w: &Workspace) -> f64 {
+    let (mut own, mut all) = ((0.0, 0), (0.0, 0));
+    for g in &w.rows.groups {
+        for r in g.range().filter(|r| w.active[*r]) {
+            let sides = g.solids.iter().zip(&w.rows.jacobian[r]);
+            let d: f64 = sides
+                .filter(|(i, _)| w.masses.moves(**i))
+                .map(|(i, j)| dot6(j, &w.masses.accelerate(*i, j)))
+                .sum();
+            all = (all.0 + d, all.1 + 1);
+            if !g.is_primary() {
+                own = (own.0 + d, own.1 + 1);
+            }
+        }
+    }
+    let mean = |(sum, count): (f64, usize)| sum / count.max(1) as f64;
+    let scale = mean(own) / mean(all);
+    if scale.is_finite() && scale > 0.0 { scale } else { 1.0 }
+}
+
+/// Opens the intervals of a group, so that it asks for nothing until the next filling.
+fn mute(w: &mut Workspace, group: usize) {
+    let range = w.rows.groups[group].range();
+    w.rows.low[range.clone()].fill(f64::NEG_INFINITY);
+    w.rows.high[range].fill(f64::INFINITY);
+}
+
+/// Newton on what must hold alone.
+fn close(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    timed: bool,
+    report: &mut FollowReport,
+) {
     for _ in 0..4 {
         if !(held_gaps(w).worst() > c.tolerance) {
             return;
         }
         for k in 0..w.rows.groups.len() {
-            let g = w.rows.groups[k];
-            if !g.is_primary() {
-                w.rows.low[g.range()].fill(f64::NEG_INFINITY);
-                w.rows.high[g.range()].fill(f64::INFINITY);
+            if !w.rows.groups[k].is_primary() {
+                mute(w, k);
             }
         }
         report.solver_iterations += w.solve_bounded(c, m.solids().len());
         report.iterations += 1;
-        displace(s, w, c);
-        fill(m, s, w);
+        displace(s, &w.correction.dq, w, c);
+        fill(m, s, w, timed);
     }
 }
 
-/// Moves by `correction.dq`, no solid turning too far.
-fn displace(s: &mut State, w: &Workspace, c: &StepConfig) {
+/// Moves the solids, none of them turning too far. True when some had to be held back.
+fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) -> bool {
+    let mut cut = false;
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-        let mut dq = w.correction.dq[i];
+        let mut dq = dq[i];
         let angle = Vector::new(dq[3], dq[4], dq[5]).length();
         if angle > c.max_rotation {
             dq[3..].iter_mut().for_each(|x| *x *= c.max_rotation / angle);
+            cut = true;
         }
         s.displace(i, &dq);
     }
+    cut
 }
 
 fn held_gaps(w: &Workspace) -> Gaps {
@@ -147,13 +262,13 @@ fn held_gaps(w: &Workspace) -> Gaps {
     held.fold(Gaps::default(), |worst, g| worst.max(w.rows.group_gaps(g)))
 }
 
-/// The largest gap of what yields, as far as it weighs anything.
+/// The largest gap of what yields.
 fn open_gap(w: &Workspace) -> f64 {
-    let yields = w.rows.groups.iter().filter(|g| !g.is_primary() && g.weight > 0.0);
-    yields.fold(Gaps::default(), |worst, g| worst.max(w.rows.group_gaps(g))).worst()
+    let open = w.rows.groups.iter().filter(|g| !g.is_primary());
+    open.fold(Gaps::default(), |worst, g| worst.max(w.rows.group_gaps(g))).worst()
 }
 
 fn merit_of(w: &Workspace) -> f64 {
-    let yields = w.rows.groups.iter().filter(|g| !g.is_primary());
-    yields.map(|g| g.weight * g.range().map(|r| w.rows.wanted(r).powi(2)).sum::<f64>()).sum()
+    let open = w.rows.groups.iter().filter(|g| !g.is_primary());
+    open.map(|g| g.weight * g.range().map(|r| w.rows.wanted(r).powi(2)).sum::<f64>()).sum()
 }

@@ -29,6 +29,7 @@ mod tests;
 mod variational;
 mod workspace;
 
+pub(crate) use follow::grip_force;
 pub use follow::{FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
