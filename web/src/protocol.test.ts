@@ -3,14 +3,14 @@ import { decodeLink, encodeLink } from './link';
 import { digits, length } from './format';
 import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame } from './protocol';
 
-/** A frame as the server writes it: two solids, one grab, one open joint, one ghost. */
+/** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost. */
 function sample(): ArrayBuffer {
   const [n, g, k, c] = [2, 1, 1, 1];
-  const floats = STATS + 7 * n + GRAB * g + 7 * k + 7 * n * c;
+  const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c;
   const buffer = new ArrayBuffer(HEADER_BYTES + 4 * floats);
   const view = new DataView(buffer);
-  [MAGIC, 9, 4, 1 | 4 | 16, n, g, k, c, 0x89abcdef, 0x01234567].forEach((w, i) => view.setUint32(4 * i, w, true));
-  view.setFloat64(40, 1.5, true);
+  [MAGIC, 9, 4, 1 | 4 | 16, n, g, k, c, 0x89abcdef, 0x01234567, 1, 0].forEach((w, i) => view.setUint32(4 * i, w, true));
+  view.setFloat64(48, 1.5, true);
   for (let i = 0; i < floats; i++) view.setFloat32(HEADER_BYTES + 4 * i, i, true);
   view.setFloat32(HEADER_BYTES + 4 * 16, -1, true);
   view.setFloat32(HEADER_BYTES + 4 * 17, 3, true);
@@ -31,7 +31,8 @@ describe('pose frames', () => {
     expect(f.grabs[0]).toMatchObject({ hand: at, solid: at + 1, grip: [at + 2, at + 3, at + 4], target: [at + 5, at + 6, at + 7], gap: at + 8 });
     expect(f.grabs[0]!.mostForce).toBe(at + 15);
     expect(f.open[0]).toEqual({ joint: at + 16, from: [at + 17, at + 18, at + 19], to: [at + 20, at + 21, at + 22] });
-    expect(f.ghosts[0]![0]).toBe(at + 23);
+    expect(f.forces[0]).toEqual({ joint: at + 23, force: [at + 24, at + 25, at + 26] });
+    expect(f.ghosts[0]![0]).toBe(at + 27);
   });
 
   it('are refused when anything is missing, too much, or not ours', () => {

@@ -2,11 +2,13 @@
  * What page and server say to each other. Text messages are JSON; pose frames are binary, little endian:
  *
  *   u32 magic "LWF1" · tick · revision · flags · solids n · grabs g · gaps k · ghosts c · hash low · hash high
+ *       · forces f · 0
  *   f64 time
  *   f32 × STATS
  *   n × 7 poses (x y z, quaternion x y z w), the world left out
  *   g × GRAB grabs
  *   k × 7 open joints (joint, from, to)
+ *   f × 4 joint forces (joint, force on its second solid)
  *   c × n × 7 poses of the methods under comparison
  *
  * The server's side of it is crates/linkwork-cli/src/view/frame.rs; a test there writes the bytes that a test here reads.
@@ -14,7 +16,7 @@
 
 export const PROTOCOL = 1;
 export const MAGIC = 0x3146574c;
-export const HEADER_BYTES = 48;
+export const HEADER_BYTES = 56;
 export const STATS = 28;
 export const GRAB = 16;
 export const POSE = 7;
@@ -214,6 +216,8 @@ export interface Frame {
   poses: Float32Array;
   grabs: Grab[];
   open: OpenJoint[];
+  /** What joints pull with: the strongest ones, on their second solid. */
+  forces: { joint: number; force: Vec3 }[];
   ghosts: Float32Array[];
 }
 
@@ -223,8 +227,8 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   const view = new DataView(buffer);
   const u = (i: number) => view.getUint32(4 * i, true);
   if (u(0) !== MAGIC) return null;
-  const [tick, revision, flags, count, grabCount, gapCount, ghostCount] = [u(1), u(2), u(3), u(4), u(5), u(6), u(7)];
-  const floats = STATS + POSE * count + GRAB * grabCount + 7 * gapCount + ghostCount * POSE * count;
+  const [tick, revision, flags, count, grabCount, gapCount, ghostCount, forceCount] = [u(1), u(2), u(3), u(4), u(5), u(6), u(7), u(10)];
+  const floats = STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count;
   if (buffer.byteLength !== HEADER_BYTES + 4 * floats) return null;
   // Every platform with WebGL is little endian, so the bytes can be used where they are.
   const f = new Float32Array(buffer, HEADER_BYTES, floats);
@@ -248,6 +252,8 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   }
   const open: OpenJoint[] = [];
   for (let i = 0; i < gapCount; i++, at += 7) open.push({ joint: f[at]!, from: vec(at + 1), to: vec(at + 4) });
+  const forces: Frame['forces'] = [];
+  for (let i = 0; i < forceCount; i++, at += 4) forces.push({ joint: f[at]!, force: vec(at + 1) });
   const ghosts: Float32Array[] = [];
   for (let i = 0; i < ghostCount; i++) ghosts.push(f.subarray(at, (at += POSE * count)));
   return {
@@ -260,7 +266,7 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     scrubbed: (flags & 16) !== 0,
     count,
     hash: u(9).toString(16).padStart(8, '0') + u(8).toString(16).padStart(8, '0'),
-    time: view.getFloat64(40, true),
+    time: view.getFloat64(48, true),
     gap: f[0]!,
     gapAngle: f[1]!,
     worst: f[2]!,
@@ -288,6 +294,7 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     poses,
     grabs,
     open,
+    forces,
     ghosts,
   };
 }

@@ -15,7 +15,7 @@ const OVERLAYS: [keyof Overlays, string, string][] = [
   ['frames', 'Joint frames', 'axes i, j, k of both sides'],
   ['limits', 'Limits', 'arcs and rails with the present value'],
   ['centres', 'Centres of mass', ''],
-  ['forces', 'Forces', 'of the hands'],
+  ['forces', 'Forces', 'of joints and hands'],
 ];
 
 export function settings(app: App): Panel {

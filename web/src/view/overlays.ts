@@ -122,8 +122,11 @@ export class Overlays {
       });
     }
     if (overlays.forces) {
-      const strongest = Math.max(1e-9, ...frame.grabs.map((g) => Math.hypot(...g.force)));
+      const strongest = Math.max(1e-9, ...[...frame.grabs, ...frame.forces].map((g) => Math.hypot(...g.force)));
       for (const g of frame.grabs) this.arrow(v().fromArray(g.grip), v().fromArray(g.force), strongest);
+      for (const { joint, force } of frame.forces) {
+        this.arrow(v().setFromMatrixPosition(this.frameOf(joint, 1)), v().fromArray(force), strongest);
+      }
     }
     for (const m of all) m.end();
   }

@@ -5,9 +5,11 @@ use super::hub::{Answer, Hub, Refusal, Request, Rival, Work, message};
 use super::{describe, frame, gallery};
 use crate::files;
 use axum::body::Bytes;
+use linkwork::record::Frame;
 use linkwork::scene::{Report, limits};
 use linkwork::session::{Applied, Command, Complaint, Session, SessionError, TickReport};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -21,6 +23,9 @@ const LOOK: Duration = Duration::from_millis(250);
 const IDLE_TICKS: u32 = 12;
 /// Ticks between tables of a comparison.
 const TABLE_TICKS: u32 = 15;
+/// The recorded motion: half a minute, and no more memory than this.
+const RECORDED_FRAMES: usize = 1800;
+const RECORDED_BYTES: usize = 64 << 20;
 /// Most methods beside the session's own.
 const MOST_RIVALS: usize = 3;
 /// What the session and its rivals are called.
@@ -65,6 +70,28 @@ pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
+/// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
+/// kinematic mode there is no other.
+#[derive(Default)]
+struct Recording {
+    frames: VecDeque<Frame>,
+    clock: f64,
+}
+
+impl Recording {
+    fn take(&mut self, session: &Session, elapsed: f64) {
+        let m = session.mechanism();
+        self.clock += elapsed.clamp(1e-3, 0.1);
+        let mut frame = Frame::new(m, session.state(), Default::default());
+        frame.time = self.clock;
+        self.frames.push_back(frame);
+        let most = (RECORDED_BYTES / Frame::bytes(m).max(1)).clamp(2, RECORDED_FRAMES);
+        while self.frames.len() > most {
+            self.frames.pop_front();
+        }
+    }
+}
+
 /// A fork of the session under another method.
 struct Ghost {
     session: Session,
@@ -79,6 +106,7 @@ pub struct Driver {
     home: Option<PathBuf>,
     stamp: Option<SystemTime>,
     ghosts: Vec<Ghost>,
+    recording: Recording,
     hub: Arc<Hub>,
     tick: u32,
     revision: u32,
@@ -104,6 +132,7 @@ impl Driver {
             source,
             home,
             ghosts: Vec::new(),
+            recording: Recording::default(),
             hub,
             tick: 0,
             revision: 0,
@@ -173,18 +202,21 @@ impl Driver {
             })
         };
         self.tick = self.tick.wrapping_add(1);
-        self.publish(&report);
+        self.publish(&report, elapsed);
         if !self.ghosts.is_empty() && self.tick.is_multiple_of(TABLE_TICKS) {
             self.tell_table(&report);
         }
         self.tell_settings();
     }
 
-    fn publish(&mut self, report: &TickReport) {
+    fn publish(&mut self, report: &TickReport, elapsed: f64) {
         let ghosts: Vec<&Session> = self.ghosts.iter().map(|g| &g.session).collect();
         let mut bytes = Vec::with_capacity(self.frame.len());
         frame::encode(&mut bytes, self.tick, self.revision, &self.session, report, &ghosts);
         self.quiet = if frame::same(&bytes, &self.frame) { self.quiet + 1 } else { 0 };
+        if self.quiet == 0 {
+            self.recording.take(&self.session, elapsed);
+        }
         if self.quiet.is_multiple_of(IDLE_TICKS) {
             self.hub.frames.send_replace(Bytes::from(bytes.clone()));
         }
@@ -254,6 +286,10 @@ impl Driver {
 
     fn took_effect(&mut self, applied: &Applied) -> Value {
         let enabled: Vec<bool> = self.session.mechanism().joints().iter().map(|j| j.enabled).collect();
+        if applied.reloaded {
+            // Frames of the old scene have other solids.
+            self.recording = Recording::default();
+        }
         if applied.reloaded || enabled != self.enabled {
             self.tell_scene();
         }
@@ -284,6 +320,7 @@ impl Driver {
         start(&mut session);
         self.end_comparison();
         self.session = session;
+        self.recording = Recording::default();
         self.stamp = modified(match &source {
             Source::File(path) => Some(path),
             Source::Named(_) => None,
@@ -335,8 +372,8 @@ impl Driver {
         }
     }
 
-    fn glb(&self) -> Vec<u8> {
-        linkwork::formats::glb(self.session.mechanism(), self.session.state())
+    fn glb(&mut self) -> Vec<u8> {
+        linkwork::formats::animated_glb(self.session.mechanism(), self.recording.frames.make_contiguous())
     }
 
     /// The file changed: its text becomes the session's, unless it has errors; then they are shown and the old scene

@@ -10,6 +10,8 @@ const MAGIC: u32 = u32::from_le_bytes(*b"LWF1");
 const MOST_GAPS: usize = 128;
 /// Gaps below this are not drawn whatever the tolerance: nobody could see them.
 const LEAST_GAP: f64 = 1e-7;
+/// Most joint forces in a frame; the strongest ones.
+const MOST_FORCES: usize = 128;
 /// Where the tick's number stands.
 const TICK: std::ops::Range<usize> = 4..8;
 
@@ -33,6 +35,10 @@ pub fn encode(
         open_gaps(session.mechanism(), session.state(), settings.tolerance.max(LEAST_GAP));
     gaps.sort_by(|a, b| b.length().total_cmp(&a.length()));
     gaps.truncate(MOST_GAPS);
+    let mut forces = session.joint_forces();
+    forces.retain(|(_, f)| f.is_finite());
+    forces.sort_by(|a, b| b.1.length_squared().total_cmp(&a.1.length_squared()));
+    forces.truncate(MOST_FORCES);
     let solids = session.mechanism().solid_count();
     let hash = session.hash();
     out.clear();
@@ -47,6 +53,8 @@ pub fn encode(
         ghosts.len() as u32,
         hash as u32,
         (hash >> 32) as u32,
+        forces.len() as u32,
+        0,
     ] {
         out.extend(word.to_le_bytes());
     }
@@ -64,12 +72,16 @@ pub fn encode(
         numbers(out, g.target);
         numbers(out, [g.gap.position]);
         numbers(out, g.force);
-        numbers(out, [f64::from(u8::from(g.met)), mode, g.gap.angle, g.most_force]);
+        numbers(out, [f64::from(u8::from(g.met)), mode, g.gap.angle, g.most_force.unwrap_or(-1.0)]);
     }
     for Gap { joint, from, to } in &gaps {
         numbers(out, [f64::from(joint.0)]);
         numbers(out, from.to_array());
         numbers(out, to.to_array());
+    }
+    for (joint, force) in &forces {
+        numbers(out, [f64::from(joint.0)]);
+        numbers(out, force.to_array());
     }
     ghosts.iter().for_each(|g| poses(out, g));
 }
@@ -138,8 +150,9 @@ mod tests {
         assert_eq!([1, 2, 4, 5, 7].map(word), [7, 3, 2, 1, 1]);
         assert_eq!(u64::from(word(8)) | u64::from(word(9)) << 32, s.hash());
         let gaps = word(6) as usize;
-        assert_eq!(bytes.len(), 48 + 4 * (28 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
-        let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[48 + 4 * i + k]));
+        assert_eq!(word(10), 0, "nothing has moved yet");
+        assert_eq!(bytes.len(), 56 + 4 * (28 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
+        let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[56 + 4 * i + k]));
         let p = s.pose(SolidId(2));
         assert_eq!(float(28 + 7), p.translation.x as f32);
         assert_eq!(float(28 + 13), p.rotation.w as f32);
@@ -147,7 +160,7 @@ mod tests {
         let mut other = bytes.clone();
         other[TICK.start] ^= 1;
         assert!(same(&bytes, &other));
-        other[60] ^= 1;
+        other[64] ^= 1;
         assert!(!same(&bytes, &other));
     }
 }

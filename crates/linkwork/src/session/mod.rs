@@ -25,6 +25,7 @@
 
 mod command;
 mod document;
+mod forces;
 mod fork;
 mod grip;
 mod history;
