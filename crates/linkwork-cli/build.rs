@@ -15,5 +15,8 @@ fn main() {
         let _ = fs::create_dir_all(&dist).and_then(|()| fs::write(&index, page));
     }
     println!("cargo:rerun-if-changed={}", dist.display());
-    println!("cargo:rerun-if-changed={}", Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes").display());
+    println!(
+        "cargo:rerun-if-changed={}",
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes").display()
+    );
 }

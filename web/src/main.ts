@@ -128,7 +128,9 @@ function fit(scene: SceneMessage, look: boolean): void {
   if (box.isEmpty()) box.setFromCenterAndSize(new THREE.Vector3(...scene.center), new THREE.Vector3().setScalar(scene.radius));
   const world = box.clone().applyMatrix4(stage.root.matrixWorld);
   const size = world.getSize(new THREE.Vector3());
-  stage.fit(world.getCenter(new THREE.Vector3()), 0.5 * size.length(), world.min.y, look, size);
+  const floors = solids.floor().map((p) => stage.root.localToWorld(p).y);
+  const low = floors.length > 0 ? Math.max(...floors) : world.min.y - 0.004 * size.length();
+  stage.fit(world.getCenter(new THREE.Vector3()), 0.5 * size.length(), low, look, size);
   overlays.load(scene, stage.radius);
 }
 
@@ -141,6 +143,8 @@ function frameSelection(): void {
   stage.look(box.getCenter(new THREE.Vector3()), Math.max(0.5 * box.getSize(new THREE.Vector3()).length(), 0.05 * stage.radius));
 }
 
+/** Nobody has held anything yet: the page says how. */
+let touched = false;
 /** Which solids stand out: held, selected, under the mouse. */
 let marked = new Set<number>();
 function remark(): void {
@@ -161,11 +165,14 @@ function remark(): void {
     const { name, kind } = app.scene!.solids[solid]!;
     caption.textContent = kind === 'dynamic' ? name : `${name} (${kind})`;
   } else {
-    caption.textContent = '';
+    caption.textContent = touched ? '' : 'Drag any part. Space lets time run, ? lists the keys.';
   }
   refresh();
 }
-hands.onchange = remark;
+hands.onchange = () => {
+  touched ||= hands.any;
+  remark();
+};
 
 app.on('scene', (scene) => {
   document.title = `${scene.title} – Linkwork`;
@@ -240,6 +247,10 @@ app.on('hello', () => {
     () => app.toast('The scene in this link is damaged.', true),
   );
 });
+
+// The view shows its focus to those who use the keyboard.
+addEventListener('keydown', () => (document.body.dataset.by = 'keys'), { capture: true });
+addEventListener('pointerdown', () => (document.body.dataset.by = 'pointer'), { capture: true });
 
 if (innerWidth >= 1100) docks.toggle('settings', true);
 app.connection.open();

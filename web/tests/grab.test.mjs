@@ -76,10 +76,9 @@ test('a reachable point is met to the tolerance', async () => {
   // A target on the circle itself, in space: what the pin must meet exactly.
   const { tolerance } = await settings(page);
   await command(page, { do: 'grab', hand: 900, solid: 'rocker', point: [1.2, 0, 0] });
-  const angle = (85 * Math.PI) / 180;
-  const f0 = await frame(page);
-  const z = f0.grabs[0]?.grip[2] ?? 0;
-  await command(page, { do: 'drag', hand: 900, position: [2 + 1.2 * Math.cos(angle), 1.2 * Math.sin(angle), z] });
+  // The rocker swings between 86 and 146 degrees.
+  const angle = (100 * Math.PI) / 180;
+  await command(page, { do: 'drag', hand: 900, position: [2 + 1.2 * Math.cos(angle), 1.2 * Math.sin(angle), 0] });
   const f = await until('it is met', async () => {
     const f = await frame(page);
     return f.grabs[0]?.met && f.limit === 'idle' ? f : null;

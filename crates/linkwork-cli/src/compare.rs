@@ -88,7 +88,9 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         None => None,
     };
     for what in loaded.not_simulated() {
-        terminal::note(&format!("{what} is read and checked, but not simulated yet: it stays out of the runs"));
+        terminal::note(&format!(
+            "{what} is read and checked, but not simulated yet: it stays out of the runs"
+        ));
     }
     let setups = setups(args, &loaded)?;
     let mut start = State::new(m);
@@ -114,8 +116,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         drop(bar);
         if let Some(recorder) = everybody {
             let frames = recorder.finish();
-            let path = |id: &SolidId| frames.iter().map(|f| f.poses[id.index()].translation).collect::<Vec<_>>();
-            followed = loaded.watched().into_iter().max_by(|a, b| extent(&path(a)).total_cmp(&extent(&path(b))));
+            let path =
+                |id: &SolidId| frames.iter().map(|f| f.poses[id.index()].translation).collect::<Vec<_>>();
+            followed =
+                loaded.watched().into_iter().max_by(|a, b| extent(&path(a)).total_cmp(&extent(&path(b))));
             if let Some(id) = followed {
                 trace.path = path(&id);
             }
@@ -214,7 +218,8 @@ impl Trace {
         self.stride = self.stride.max(1);
         if self.points.len() >= Self::MOST {
             // Pairs become one, with the larger gap and time: nothing bad is hidden.
-            self.points = self.points.chunks(2).map(|c| c.iter().skip(1).fold(c[0], |a, b| a.with(*b))).collect();
+            self.points =
+                self.points.chunks(2).map(|c| c.iter().skip(1).fold(c[0], |a, b| a.with(*b))).collect();
             self.path = self.path.iter().copied().step_by(2).collect();
             self.stride *= 2;
         }
@@ -285,9 +290,12 @@ impl Comparison<'_> {
     /// Sentences about runs that did not get to their end.
     fn troubles(&self) -> Vec<String> {
         let told = |r: &Run| match r.totals.ended {
-            Ended::Rejected(why) => {
-                Some(format!("{} ended at {} s: {}.", self.label(r), report::plain(r.state.time), why.words()))
-            }
+            Ended::Rejected(why) => Some(format!(
+                "{} ended at {} s: {}.",
+                self.label(r),
+                report::plain(r.state.time),
+                why.words()
+            )),
             Ended::Stopped => Some(format!(
                 "{} stopped at {} s, where it first missed the tolerance.",
                 self.label(r),
@@ -306,8 +314,9 @@ impl Comparison<'_> {
         }
         let mut lines = vec![Self::columns()];
         lines.extend(self.runs.iter().map(Self::row));
-        let wide: Vec<usize> =
-            (0..lines[0].len()).map(|k| lines.iter().map(|l| l[k].chars().count()).max().unwrap_or(0)).collect();
+        let wide: Vec<usize> = (0..lines[0].len())
+            .map(|k| lines.iter().map(|l| l[k].chars().count()).max().unwrap_or(0))
+            .collect();
         for (n, line) in lines.iter().enumerate() {
             let cells: Vec<String> = line.iter().zip(&wide).map(|(c, w)| report::pad(c, *w)).collect();
             let line = cells.join("  ");

@@ -181,11 +181,13 @@ fn series_style() -> String {
         let _ = write!(light, " --c{k}: {l};");
         let _ = write!(dark, " --c{k}: {d};");
     }
-    let mut style = format!(
-        ":root {{{light} }}\n@media (prefers-color-scheme: dark) {{ :root {{{dark} }} }}\n"
-    );
+    let mut style =
+        format!(":root {{{light} }}\n@media (prefers-color-scheme: dark) {{ :root {{{dark} }} }}\n");
     for k in 0..COLORS.len() {
-        let _ = writeln!(style, ".line.c{k} {{ stroke: var(--c{k}); }} .dot.c{k}, .ask.c{k} {{ fill: var(--c{k}); }}");
+        let _ = writeln!(
+            style,
+            ".line.c{k} {{ stroke: var(--c{k}); }} .dot.c{k}, .ask.c{k} {{ fill: var(--c{k}); }}"
+        );
     }
     for (k, dash) in DASHES.iter().enumerate().skip(1) {
         let _ = writeln!(style, ".d{k} {{ stroke-dasharray: {dash}; }}");
@@ -255,7 +257,8 @@ impl Chart {
             Some(scale) => self.draw(&scale, &mut out),
             None => {
                 let (x, y) = (WIDTH / 2.0, HEIGHT / 2.0);
-                let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">nothing to draw</text>");
+                let _ =
+                    writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">nothing to draw</text>");
             }
         }
         out.push_str("</svg>\n");
@@ -298,8 +301,11 @@ impl Chart {
             };
             (x, y) = (middle(x, w), middle(y, h));
         }
-        (x.0.is_finite() && x.1.is_finite() && y.0.is_finite() && y.1.is_finite())
-            .then_some(Scale { x, y, log_y: self.log_y })
+        (x.0.is_finite() && x.1.is_finite() && y.0.is_finite() && y.1.is_finite()).then_some(Scale {
+            x,
+            y,
+            log_y: self.log_y,
+        })
     }
 
     fn draw(&self, scale: &Scale, out: &mut String) {
@@ -368,10 +374,15 @@ impl Chart {
             pen_down = true;
         }
         if let Some((x, y)) = single {
-            let _ = writeln!(out, "<circle class=\"dot c{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>", k % COLORS.len());
+            let _ = writeln!(
+                out,
+                "<circle class=\"dot c{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>",
+                k % COLORS.len()
+            );
         } else if !path.is_empty() {
             let name = escape(&s.name);
-            let _ = writeln!(out, "<path class=\"line {}\" d=\"{path}\"><title>{name}</title></path>", class(k));
+            let _ =
+                writeln!(out, "<path class=\"line {}\" d=\"{path}\"><title>{name}</title></path>", class(k));
         }
     }
 
@@ -500,7 +511,11 @@ mod tests {
     fn is_balanced(html: &str) -> bool {
         let mut open = Vec::new();
         for tag in html.split('<').skip(1).filter_map(|t| t.split('>').next()) {
-            if tag.starts_with('!') || tag.ends_with('/') || tag.starts_with("meta") || tag.starts_with("link") {
+            if tag.starts_with('!')
+                || tag.ends_with('/')
+                || tag.starts_with("meta")
+                || tag.starts_with("link")
+            {
                 continue;
             }
             let name = tag.split([' ', '\n']).next().unwrap_or("");

@@ -114,7 +114,9 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let setup =
         Setup::new(&args.options, &loaded, args.method.as_deref(), args.solver.as_deref(), args.seconds)?;
     for what in loaded.not_simulated() {
-        terminal::note(&format!("{what} is read and checked, but not simulated yet: it stays out of the run"));
+        terminal::note(&format!(
+            "{what} is read and checked, but not simulated yet: it stays out of the run"
+        ));
     }
     let (mut state, assembled) = match &args.from {
         Some(path) => (restore(m, path)?, None),
@@ -200,9 +202,7 @@ impl Sinks {
         let mut tables = Vec::new();
         for r in args.record.iter().filter(|r| r.format == Format::Csv) {
             let mut stream = Stream::begin(&r.path).map_err(Failure::failed)?;
-            stream
-                .write(csv::header(loaded.mechanism(), &watch).as_bytes())
-                .map_err(Failure::failed)?;
+            stream.write(csv::header(loaded.mechanism(), &watch).as_bytes()).map_err(Failure::failed)?;
             tables.push((r.path.clone(), stream));
         }
         let framed: Vec<Record> = args.record.iter().filter(|r| r.format != Format::Csv).cloned().collect();

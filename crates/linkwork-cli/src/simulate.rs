@@ -129,7 +129,10 @@ impl Setup {
             steps: steps as u64,
             substeps: options.substeps,
             tolerance: options.tolerance.or(settings.tolerance).unwrap_or(defaults.tolerance),
-            iterations: options.iterations.or(settings.iterations).map_or(defaults.iterations, |n| n as usize),
+            iterations: options
+                .iterations
+                .or(settings.iterations)
+                .map_or(defaults.iterations, |n| n as usize),
             solver_iterations: options
                 .solver_iterations
                 .or(settings.solver_iterations)

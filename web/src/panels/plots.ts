@@ -83,13 +83,13 @@ export function plots(app: App): Panel & { rows: () => number } {
       const plot = new uPlot(
         {
           width: Math.max(160, box.clientWidth - 4),
-          height: 130,
+          height: 120,
           legend: { show: chart.curves.length > 1, live: false },
           cursor: { show: false },
           scales: { x: { time: false }, ...(chart.log && { y: { distr: 3 } }) },
           axes: [
-            { ...axis, size: 22 },
-            { ...axis, size: 52, values: (_u: uPlot, v: number[]) => v.map((x) => (x === null ? '' : digits(x))) },
+            { ...axis, size: 28 },
+            { ...axis, size: 46, values: (_u: uPlot, v: number[]) => v.map((x) => (x === null ? '' : digits(x))) },
           ],
           series: [
             {},
@@ -124,7 +124,7 @@ export function plots(app: App): Panel & { rows: () => number } {
   dark.addEventListener('change', () => shown && make());
   new ResizeObserver(() => {
     if (!shown) return;
-    for (const m of made) m.plot.setSize({ width: Math.max(160, m.plot.root.parentElement!.clientWidth - 4), height: 130 });
+    for (const m of made) m.plot.setSize({ width: Math.max(160, m.plot.root.parentElement!.clientWidth - 4), height: 120 });
   }).observe(charts);
 
   const csv = () => {

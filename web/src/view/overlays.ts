@@ -31,6 +31,7 @@ export class Overlays {
   private scene: SceneMessage | null = null;
   private size = 1;
   private thickness: number[] = [];
+  private balls: number[] = [];
 
   constructor(
     private readonly app: App,
@@ -66,6 +67,11 @@ export class Overlays {
       const both = j.solids.map((s) => width[s]!).filter((w) => Number.isFinite(w) && w > 0);
       return both.length > 0 ? Math.min(Math.max(...both), 0.06 * radius) : this.size;
     });
+    // A ball shows where bars meet, and stays inside of bodies that are thick anyway.
+    this.balls = scene.joints.map((j) => {
+      const both = j.solids.map((s) => width[s]!).filter((w) => Number.isFinite(w) && w > 0);
+      return Math.min(1.12 * Math.min(...both, this.size), 0.02 * radius);
+    });
   }
 
   /** The world matrix of one side of a joint, in the scene's coordinates. */
@@ -93,7 +99,7 @@ export class Overlays {
       const frame1 = this.frameOf(i, 0);
       const at = v().setFromMatrixPosition(frame1);
       const axis = v().setFromMatrixColumn(frame1, 0);
-      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint));
+      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
       if (overlays.frames || chosen) for (const side of [0, 1] as const) this.axes(this.frameOf(i, side), side, r);
       if (overlays.limits || chosen) this.limits(i, joint, frame1, r);
       if (chosen) {
@@ -131,13 +137,19 @@ export class Overlays {
     for (const m of all) m.end();
   }
 
-  private marker(joint: JointInfo, m: THREE.Matrix4, at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color): void {
+  private marker(joint: JointInfo, m: THREE.Matrix4, at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color, ball: number): void {
     switch (joint.kind) {
       case 'pin':
       case 'cylindrical':
       case 'screw': {
-        const half = axis.multiplyScalar(joint.kind === 'pin' ? 1.3 * r : 2.4 * r);
-        this.solid.bar(at.clone().sub(half), at.clone().add(half), 0.55 * r, color);
+        // Long enough to be seen on both sides of solids that lie beside each other.
+        const beyond = (joint.kind === 'pin' ? 1.3 : 2.4) * r;
+        const places = joint.solids.filter((s) => s > 0).map((s) => {
+          const centre = v().fromArray(this.scene!.solids[s]!.center).applyMatrix4(this.solids.matrices[s]!);
+          return THREE.MathUtils.clamp(centre.sub(at).dot(axis), -4 * r, 4 * r);
+        });
+        const end = (x: number) => at.clone().addScaledVector(axis, x);
+        this.solid.bar(end(Math.min(0, ...places) - beyond), end(Math.max(0, ...places) + beyond), 0.5 * r, color);
         break;
       }
       case 'slider':
@@ -149,7 +161,7 @@ export class Overlays {
         this.boxes.put(m.clone().scale(v().set(0.4 * r, 2.6 * r, 2.6 * r)), color);
         break;
       default:
-        this.dots.dot(at, 1.12 * r, color);
+        this.dots.dot(at, ball, color);
     }
   }
 

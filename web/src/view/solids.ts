@@ -57,6 +57,12 @@ function key(s: ShapeInfo): string {
   return [s.type, round(s.radius), round(s.length), s.size?.map(round).join()].join(' ');
 }
 
+/** The plane of a solid that does not move, facing up. (How the solid itself is turned is seen by `floor`.) */
+function isLevel(scene: SceneMessage, kind: string, shape: ShapeInfo): boolean {
+  const normal = new THREE.Vector3(1, 0, 0).applyQuaternion(new THREE.Quaternion(...(shape.pose.slice(3) as [number, number, number, number])));
+  return kind === 'fixed' && (scene.up === 'z' ? normal.z : normal.y) > 0.999;
+}
+
 const matrix = new THREE.Matrix4();
 const one = new THREE.Vector3(1, 1, 1);
 
@@ -76,6 +82,7 @@ export class Solids {
   private colors: THREE.Color[] = [];
   private marks = new Map<number, Mark>();
   private movable: boolean[] = [];
+  private floors: { solid: number; at: THREE.Vector3 }[] = [];
 
   /** `tint` makes ghosts: translucent, in one colour, casting no shadow. */
   constructor(private readonly tint: THREE.ColorRepresentation | null = null) {}
@@ -89,6 +96,7 @@ export class Solids {
     this.group.clear();
     this.batches = [];
     this.marks.clear();
+    this.floors = [];
     this.matrices.length = 0;
     this.colors = scene.solids.map((s) => new THREE.Color().setRGB(...s.color, THREE.SRGBColorSpace));
     this.movable = scene.solids.map((s) => s.kind === 'dynamic');
@@ -96,6 +104,11 @@ export class Solids {
     const groups = new Map<string, { shape: ShapeInfo; instances: Instance[] }>();
     scene.solids.forEach((solid, i) => {
       for (const shape of solid.shapes) {
+        // A level floor is the stage's ground, which has a grid and no edge.
+        if (shape.type === 'plane' && isLevel(scene, solid.kind, shape)) {
+          this.floors.push({ solid: i, at: new THREE.Vector3(...(shape.pose.slice(0, 3) as [number, number, number])) });
+          continue;
+        }
         if (this.tint !== null && (shape.wire || shape.type === 'plane')) continue;
         const name = key(shape);
         const group = groups.get(name) ?? { shape, instances: [] };
@@ -134,9 +147,9 @@ export class Solids {
     if ((this.marks.get(solid) ?? 'none') === mark) return;
     this.marks.set(solid, mark);
     const color = this.colors[solid]!.clone();
-    if (mark === 'hover') color.lerp(new THREE.Color(0xffffff), 0.35);
-    if (mark === 'selected') color.lerp(new THREE.Color(0xffffff), 0.18).offsetHSL(0, 0.12, 0.03);
-    if (mark === 'held') color.lerp(new THREE.Color(0xfff3d0), 0.5);
+    if (mark === 'hover') color.lerp(new THREE.Color(0xffffff), 0.25);
+    if (mark === 'selected') color.lerp(new THREE.Color(0xffb347), 0.25);
+    if (mark === 'held') color.lerp(new THREE.Color(0xffd27a), 0.4);
     for (const { mesh, instances } of this.batches) {
       instances.forEach((instance, k) => {
         if (instance.solid !== solid) return;
@@ -192,6 +205,11 @@ export class Solids {
       });
     }
     return box;
+  }
+
+  /** Points of level floors, in the scene's coordinates. */
+  floor(): THREE.Vector3[] {
+    return this.floors.map(({ solid, at }) => at.clone().applyMatrix4(this.matrices[solid]!));
   }
 
   isMovable(solid: number): boolean {

@@ -210,7 +210,7 @@ export class Stage {
     cam.updateProjectionMatrix();
     this.sun.shadow.normalBias = r * 0.006;
 
-    const ground = low - 0.004 * r;
+    const ground = low;
     for (const mesh of [this.floor, this.grid]) {
       mesh.position.set(center.x, ground, center.z);
       mesh.scale.setScalar(40 * r);
@@ -236,7 +236,7 @@ export class Stage {
     this.atHome = direction === this.direction;
     const angle = THREE.MathUtils.degToRad(this.camera.fov) / 2;
     const across = Math.atan(Math.tan(angle) * this.camera.aspect);
-    const distance = (1.08 * radius) / Math.sin(Math.min(angle, across));
+    const distance = (0.96 * radius) / Math.sin(Math.min(angle, across));
     const out = direction?.clone() ?? this.camera.position.clone().sub(this.controls.target).normalize();
     const to = center.clone().addScaledVector(out, distance);
     if (jump || stillness.matches) {

@@ -62,6 +62,10 @@ export class Tethers {
     if (!place) return;
     const box = this.layer.getBoundingClientRect();
     if (label.textContent !== text) label.textContent = text;
-    label.style.transform = `translate(${place.x - box.left + 14}px, ${place.y - box.top - 10}px)`;
+    // Beside the pointer, and never outside of the view.
+    const [w, high] = [label.offsetWidth, label.offsetHeight];
+    const x = Math.min(place.x - box.left + 14, box.width - w - 6);
+    const y = Math.min(Math.max(place.y - box.top - 10 - (x < place.x - box.left + 14 ? high + 6 : 0), 6), box.height - high - 6);
+    label.style.transform = `translate(${Math.max(x, 6)}px, ${y}px)`;
   }
 }

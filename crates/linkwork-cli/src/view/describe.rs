@@ -89,7 +89,9 @@ fn describe_shape(placed: &PlacedShape, wire: bool, radius: f64) -> Value {
     let mut value = match &placed.shape {
         Shape::Sphere(r) => json!({ "type": "sphere", "radius": r }),
         Shape::Box(size) => json!({ "type": "box", "size": size.to_array() }),
-        Shape::Cylinder { radius, length } => json!({ "type": "cylinder", "radius": radius, "length": length }),
+        Shape::Cylinder { radius, length } => {
+            json!({ "type": "cylinder", "radius": radius, "length": length })
+        }
         Shape::Capsule { radius, length } => json!({ "type": "capsule", "radius": radius, "length": length }),
         Shape::Plane => json!({ "type": "plane", "length": PLANE * radius }),
         Shape::Mesh(mesh) => json!({
@@ -144,7 +146,11 @@ fn kind(joint: &Joint) -> &'static str {
         Joint { hooke: true, .. } => "cardan",
         Joint { distance: Some(_), lock, .. } if lock.is_empty() => "distance",
         Joint { lock, .. } if lock.is_empty() => {
-            if joint.regions.is_empty() { "angle" } else { "point in region" }
+            if joint.regions.is_empty() {
+                "angle"
+            } else {
+                "point in region"
+            }
         }
         Joint { lock, .. } => known.iter().find(|k| k.0 == lock.0).map_or("lock", |k| k.1),
     }
@@ -168,6 +174,13 @@ pub fn complaints(list: &[Complaint], text: &str) -> Vec<Value> {
             })
         })
         .collect()
+}
+
+/// It moves by itself: motors, scripts, or a push at the start.
+pub fn is_driven(m: &Mechanism) -> bool {
+    let moving =
+        |s: &Solid| s.velocity.length() + s.spin.length() > 0.0 || matches!(s.kernel, Kernel::Scripted(_));
+    m.joints().iter().any(|j| !j.drives.is_empty()) || m.solids().iter().any(moving)
 }
 
 /// Something holds every island that can fall, so that running it does not empty the view.
@@ -210,7 +223,9 @@ mod tests {
         let falling = open("solid a: mass 1; end");
         assert!(!stays(falling.mechanism()));
         let held = open("solid a: mass 1; end joint ball; object2 a; end");
-        assert!(stays(held.mechanism()));
+        assert!(stays(held.mechanism()) && !is_driven(held.mechanism()));
+        let text = super::super::gallery::text("fourbar").expect("a scene");
+        assert!(is_driven(open(&text).mechanism()), "it has a motor");
         assert!(stays(open("scene gravity 0 0 0; end solid a: mass 1; end").mechanism()));
     }
 }

@@ -26,6 +26,8 @@ const TABLE_TICKS: u32 = 15;
 /// The recorded motion: half a minute, and no more memory than this.
 const RECORDED_FRAMES: usize = 1800;
 const RECORDED_BYTES: usize = 64 << 20;
+/// Milliseconds of work per tick at the start: the rest of the frame is for everything else.
+const BUDGET_MS: f64 = 12.0;
 /// Most methods beside the session's own.
 const MOST_RIVALS: usize = 3;
 /// What the session and its rivals are called.
@@ -119,7 +121,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A session on its way. It runs at once where nothing would fall out of view.
+    /// A session on its way.
     pub fn new(mut session: Session, source: Source, hub: Arc<Hub>) -> Self {
         start(&mut session);
         let home = match &source {
@@ -144,7 +146,10 @@ impl Driver {
         };
         driver.tell_scene();
         driver.tell_settings();
-        driver.hub.file.send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        driver
+            .hub
+            .file
+            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
         driver.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
         driver
     }
@@ -256,7 +261,10 @@ impl Driver {
             Err(SessionError::Text { diagnostics }) => {
                 let why = SessionError::Text { diagnostics: diagnostics.clone() };
                 // Places are counted by the complaints themselves; the text they are about is the client's.
-                Err(Refusal { message: why.to_string(), diagnostics: diagnostics.iter().map(place).collect() })
+                Err(Refusal {
+                    message: why.to_string(),
+                    diagnostics: diagnostics.iter().map(place).collect(),
+                })
             }
             Err(why) => Err(Refusal::new(why.to_string())),
         }
@@ -316,7 +324,8 @@ impl Driver {
                 (text, Source::Named(id.to_owned()))
             }
         };
-        let mut session = Session::open(&text, &mut |name| source.mesh(name)).map_err(|r| refuse(&r, &text))?;
+        let mut session =
+            Session::open(&text, &mut |name| source.mesh(name)).map_err(|r| refuse(&r, &text))?;
         start(&mut session);
         self.end_comparison();
         self.session = session;
@@ -326,7 +335,9 @@ impl Driver {
             Source::Named(_) => None,
         });
         self.source = source;
-        self.hub.file.send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        self.hub
+            .file
+            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
         self.tell_scene();
         self.tell_settings();
         Ok(Answer::Value(Value::Null))
@@ -349,8 +360,10 @@ impl Driver {
         let mut ghosts = Vec::new();
         for rival in rivals {
             let mut session = self.session.fork();
-            let settings =
-                [Command::Method { name: rival.method.clone() }, Command::Solver { name: rival.solver.clone() }];
+            let settings = [
+                Command::Method { name: rival.method.clone() },
+                Command::Solver { name: rival.solver.clone() },
+            ];
             for command in settings {
                 session.apply(command).map_err(|e| Refusal::new(e.to_string()))?;
             }
@@ -385,14 +398,16 @@ impl Driver {
             return;
         }
         self.stamp = stamp;
-        let name = self.source.name();
+        let name = path.file_name().map_or_else(|| self.source.name(), |n| n.to_string_lossy().into_owned());
         let told = match read_text(path) {
             Err(why) => json!({ "event": "file", "ok": false, "message": why, "diagnostics": [] }),
             Ok(text) if text == self.session.text() => {
                 json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })
             }
             Ok(text) => match self.apply(Command::SetText { text }) {
-                Ok(_) => json!({ "event": "file", "ok": true, "message": format!("{name} was read again"), "diagnostics": [] }),
+                Ok(_) => {
+                    json!({ "event": "file", "ok": true, "message": format!("{name} was read again"), "diagnostics": [] })
+                }
                 Err(why) => json!({
                     "event": "file",
                     "ok": false,
@@ -432,7 +447,8 @@ impl Driver {
 
     fn tell_table(&self, report: &TickReport) {
         let row = |k: usize, s: &Session, r: &TickReport| {
-            let apart = s.poses().zip(self.session.poses()).map(|(a, b)| (a.translation - b.translation).length());
+            let apart =
+                s.poses().zip(self.session.poses()).map(|(a, b)| (a.translation - b.translation).length());
             json!({
                 "label": LABELS[k.min(3)],
                 "method": s.settings().method,
@@ -450,10 +466,15 @@ impl Driver {
     }
 }
 
-/// Runs it where nothing would fall out of view.
+/// How a scene begins: within the frame's time unless it says otherwise, and running where a motor or a script moves it
+/// and nothing would fall out of view. Everything else waits for a hand or for the space key.
 fn start(session: &mut Session) {
-    if describe::stays(session.mechanism()) {
-        // Nothing can refuse this.
+    // Nothing can refuse these.
+    if session.settings().budget_ms.is_none() {
+        let _ = session.apply(Command::Budget { ms: Some(BUDGET_MS) });
+    }
+    let m = session.mechanism();
+    if describe::is_driven(m) && describe::stays(m) {
         let _ = session.apply(Command::Run { on: true });
     }
 }
@@ -462,7 +483,11 @@ fn start(session: &mut Session) {
 fn not_simulated(session: &Session) -> Vec<String> {
     let s = session.scene();
     let soft = s.cloths.len() + s.tetras.len();
-    if soft > 0 { vec!["Cloth and soft solids of this scene are not simulated yet.".into()] } else { Vec::new() }
+    if soft > 0 {
+        vec!["Cloth and soft solids of this scene are not simulated yet.".into()]
+    } else {
+        Vec::new()
+    }
 }
 
 fn modified(path: Option<&Path>) -> Option<SystemTime> {
@@ -470,7 +495,8 @@ fn modified(path: Option<&Path>) -> Option<SystemTime> {
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = files::read(path, limits::TEXT_BYTES).map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
+    let bytes = files::read(path, limits::TEXT_BYTES)
+        .map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
     String::from_utf8(bytes).map_err(|_| format!("`{}` is not text", path.display()))
 }
 

@@ -31,8 +31,7 @@ pub fn encode(
         | u32::from(missed) << 2
         | u32::from(report.rejected.is_some()) << 3
         | u32::from(report.timeline.scrubbed) << 4;
-    let mut gaps =
-        open_gaps(session.mechanism(), session.state(), settings.tolerance.max(LEAST_GAP));
+    let mut gaps = open_gaps(session.mechanism(), session.state(), settings.tolerance.max(LEAST_GAP));
     gaps.sort_by(|a, b| b.length().total_cmp(&a.length()));
     gaps.truncate(MOST_GAPS);
     let mut forces = session.joint_forces();
@@ -128,7 +127,10 @@ fn numbers<const N: usize>(out: &mut Vec<u8>, values: [f64; N]) {
 
 /// Says whether two frames show the same: everything but the number of the tick.
 pub fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.len() > TICK.end && a[..TICK.start] == b[..TICK.start] && a[TICK.end..] == b[TICK.end..]
+    a.len() == b.len()
+        && a.len() > TICK.end
+        && a[..TICK.start] == b[..TICK.start]
+        && a[TICK.end..] == b[TICK.end..]
 }
 
 #[cfg(test)]

@@ -114,13 +114,12 @@ async fn open_socket(
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many windows");
     }
     let guard = Present(site.clone());
-    upgrade
-        .max_message_size(MESSAGE_BYTES)
-        .max_frame_size(MESSAGE_BYTES)
-        .on_upgrade(move |socket| async move {
+    upgrade.max_message_size(MESSAGE_BYTES).max_frame_size(MESSAGE_BYTES).on_upgrade(
+        move |socket| async move {
             socket::serve(socket, &guard.0).await;
             drop(guard);
-        })
+        },
+    )
 }
 
 /// Counts a client for as long as it is there, however it goes.
@@ -154,7 +153,8 @@ async fn thumb(State(site): State<Arc<Site>>, Query(key): Query<Key>, Path(name)
     };
     match drawing {
         Some(svg) => {
-            ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "max-age=3600")], svg).into_response()
+            ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "max-age=3600")], svg)
+                .into_response()
         }
         None => refuse(StatusCode::NOT_FOUND, "no such drawing"),
     }

@@ -101,10 +101,17 @@ struct Server {
 
 impl Server {
     /// Binds first, so that a taken port is told at once; then simulation and windows.
-    fn start(session: Session, source: Source, host: Option<&str>, port: u16, xr: bool) -> Result<Self, Failure> {
+    fn start(
+        session: Session,
+        source: Source,
+        host: Option<&str>,
+        port: u16,
+        xr: bool,
+    ) -> Result<Self, Failure> {
         let token = token()?;
         let listener = bind(host, port, xr)?;
-        let local = listener.local_addr().map_err(|e| Failure::failed(format!("no address to listen at: {e}")))?;
+        let local =
+            listener.local_addr().map_err(|e| Failure::failed(format!("no address to listen at: {e}")))?;
         let (sender, inbox) = mpsc::sync_channel(hub::QUEUE);
         let hub = Arc::new(Hub::new(sender));
         let folder = match &source {
@@ -183,8 +190,9 @@ impl Server {
 /// Loopback, unless the user says otherwise.
 fn bind(host: Option<&str>, port: u16, xr: bool) -> Result<std::net::TcpListener, Failure> {
     let name = host.unwrap_or(if xr { "0.0.0.0" } else { "127.0.0.1" });
-    let listener = std::net::TcpListener::bind((name, port))
-        .map_err(|e| Failure::failed(format!("cannot listen at {name}:{port}: {e} (--port 0 takes a free port)")))?;
+    let listener = std::net::TcpListener::bind((name, port)).map_err(|e| {
+        Failure::failed(format!("cannot listen at {name}:{port}: {e} (--port 0 takes a free port)"))
+    })?;
     listener
         .set_nonblocking(true)
         .map_err(|e| Failure::failed(format!("cannot listen at {name}:{port}: {e}")))?;

@@ -243,7 +243,9 @@ fn receive(
     let answers = answers.clone();
     tokio::spawn(async move {
         match answer.await {
-            Ok(Ok(Answer::Value(result))) => tell(&answers, json!({ "event": "done", "id": id, "result": result })),
+            Ok(Ok(Answer::Value(result))) => {
+                tell(&answers, json!({ "event": "done", "id": id, "result": result }))
+            }
             Ok(Ok(Answer::Bytes(_))) => tell(&answers, json!({ "event": "done", "id": id })),
             Ok(Err(why)) => complain(&answers, Some(id), why),
             Err(_) => complain(&answers, Some(id), Refusal::new("the simulation has ended")),

@@ -15,7 +15,8 @@ type Client = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 fn server(text: &str) -> Server {
     let session = Session::open(text, &mut |_| Err("none".into())).expect("a scene");
-    Server::start(session, Source::Named("test".into()), None, 0, false).unwrap_or_else(|_| panic!("it starts"))
+    Server::start(session, Source::Named("test".into()), None, 0, false)
+        .unwrap_or_else(|_| panic!("it starts"))
 }
 
 fn gallery(id: &str) -> Server {
@@ -142,9 +143,12 @@ fn nobody_is_let_in_without_the_token_or_from_another_page() {
             }
         }
         // A name that an attacker's server gives to this machine is not ours, even if both headers agree.
-        let mut request = format!("ws://{}/ws?token={token}", server.local).into_client_request().expect("one");
+        let mut request =
+            format!("ws://{}/ws?token={token}", server.local).into_client_request().expect("one");
         request.headers_mut().insert("Host", format!("evil.example:{port}").parse().expect("a header"));
-        request.headers_mut().insert("Origin", format!("http://evil.example:{port}").parse().expect("a header"));
+        request
+            .headers_mut()
+            .insert("Origin", format!("http://evil.example:{port}").parse().expect("a header"));
         assert!(matches!(connect_async(request).await, Err(Error::Http(a)) if a.status() == 403));
         assert!(try_connect(&server, token, Some(&own)).await.is_ok());
         assert_eq!(status(&server, "/").await, 200);
@@ -153,7 +157,13 @@ fn nobody_is_let_in_without_the_token_or_from_another_page() {
             assert_eq!(status(&server, &format!("{path}?token={none}")).await, 401, "{path}");
             assert_eq!(status(&server, &format!("{path}?token={token}")).await, 200, "{path}");
         }
-        for path in ["/../Cargo.toml", "/%2e%2e/Cargo.toml", "/thumb/..%2f..%2fCargo.svg", "/export/x", "//etc/passwd"] {
+        for path in [
+            "/../Cargo.toml",
+            "/%2e%2e/Cargo.toml",
+            "/thumb/..%2f..%2fCargo.svg",
+            "/export/x",
+            "//etc/passwd",
+        ] {
             let got = status(&server, &format!("{path}?token={token}")).await;
             assert!(got == 404 || got == 400, "{path}: {got}");
         }
@@ -193,7 +203,9 @@ impl Dice {
 
 #[test]
 fn hostile_messages_are_answered_and_change_nothing() {
-    let server = server("scene gravity 0 0 0; end solid a: mass 1; at 1 0 0; end joint ball; object2 a; frame2 1 0 0; end");
+    let server = server(
+        "scene gravity 0 0 0; end solid a: mass 1; at 1 0 0; end joint ball; object2 a; frame2 1 0 0; end",
+    );
     run(async {
         let mut page = connect(&server).await;
         act(&mut page, 1, json!({ "do": "run", "on": false })).await;
@@ -340,7 +352,8 @@ fn a_hundred_windows_come_and_go_and_those_who_leave_let_go() {
         for k in 0..100u32 {
             let mut window = connect(&server).await;
             if k % 10 == 3 {
-                let grab = json!({ "do": "grab", "hand": 100 + k, "solid": "coupler", "point": [0.9, 0.1, 0] });
+                let grab =
+                    json!({ "do": "grab", "hand": 100 + k, "solid": "coupler", "point": [0.9, 0.1, 0] });
                 assert_eq!(act(&mut window, 1, grab).await["event"], "done");
             }
             if k % 3 == 0 {
@@ -430,7 +443,10 @@ fn four_thousand_constraints_at_the_socket() {
         }
         let rate = f64::from(count) / start.elapsed().as_secs_f64();
         let solids = scene["solids"].as_array().expect("a list").len() - 1;
-        println!("{solids} solids, {joints} joints, {} scalar constraints: {rate:.1} frames/s of {bytes} bytes", 3 * joints);
+        println!(
+            "{solids} solids, {joints} joints, {} scalar constraints: {rate:.1} frames/s of {bytes} bytes",
+            3 * joints
+        );
         assert!(3 * joints >= 4000, "{joints}");
         assert!(rate > 3.0, "{rate}");
     });
@@ -444,7 +460,8 @@ fn a_changed_file_is_read_again_and_a_broken_one_is_not() {
     let text = |mass: u32| format!("/* kept */ solid a: mass {mass}; end joint ball; object2 a; end");
     std::fs::write(&path, text(1)).expect("written");
     let session = Session::open(&text(1), &mut |_| Err("none".into())).expect("a scene");
-    let server = Server::start(session, Source::File(path.clone()), None, 0, false).unwrap_or_else(|_| panic!("starts"));
+    let server = Server::start(session, Source::File(path.clone()), None, 0, false)
+        .unwrap_or_else(|_| panic!("starts"));
     run(async {
         let mut page = connect(&server).await;
         let first = event(&mut page, "scene").await;

@@ -48,9 +48,10 @@ pub fn animated_glb(m: &Mechanism, frames: &[Frame]) -> Vec<u8> {
         let poses: Vec<Pose> = keys.iter().map(|k| drawable(frames[*k].poses[solid.index()])).collect();
         let places: Vec<f32> =
             poses.iter().flat_map(|p| p.translation.to_array()).map(|x| x as f32).collect();
-        for (path, output) in
-            [("translation", scene.track(&places, 3, false)), ("rotation", scene.track(&turns(&poses), 4, false))]
-        {
+        for (path, output) in [
+            ("translation", scene.track(&places, 3, false)),
+            ("rotation", scene.track(&turns(&poses), 4, false)),
+        ] {
             channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": path } }));
             samplers.push(json!({ "input": input, "output": output, "interpolation": "LINEAR" }));
         }

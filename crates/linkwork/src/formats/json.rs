@@ -82,12 +82,8 @@ impl Serialize for One<'_> {
         map.serialize_entry("poses", &poses)?;
         map.serialize_entry("velocities", &velocities)?;
         map.serialize_entry("gaps", &Named(&[("position", g.position), ("angle", g.angle)]))?;
-        let parts = [
-            ("kinetic", e.kinetic),
-            ("potential", e.potential),
-            ("spring", e.spring),
-            ("total", e.total()),
-        ];
+        let parts =
+            [("kinetic", e.kinetic), ("potential", e.potential), ("spring", e.spring), ("total", e.total())];
         map.serialize_entry("energy", &Named(&parts))?;
         let momentum = [("linear", p.linear.to_array()), ("angular", p.angular.to_array())];
         map.serialize_entry("momentum", &Named(&momentum))?;

@@ -196,9 +196,7 @@ impl fmt::Write for Fnv {
 mod tests {
     use super::*;
     use crate::math::{Pose, Vector};
-    use crate::{
-        Frame, Joint, JointId, Method, PlacedShape, Solid, SolidId, StepConfig, Workspace, step,
-    };
+    use crate::{Frame, Joint, JointId, Method, PlacedShape, Solid, SolidId, StepConfig, Workspace, step};
 
     /// A double pendulum with a spring, out of its rest.
     fn swing() -> Mechanism {

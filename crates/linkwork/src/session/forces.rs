@@ -23,7 +23,8 @@ mod tests {
 
     #[test]
     fn a_hanging_weight_pulls_with_its_weight() {
-        let text = "solid bob: shape sphere 0.1; mass 2; at 0 -1 0; end joint ball; object2 bob; frame2 0 1 0; end";
+        let text =
+            "solid bob: shape sphere 0.1; mass 2; at 0 -1 0; end joint ball; object2 bob; frame2 0 1 0; end";
         let mut s = Session::open(text, &mut |_| Err("none".into())).unwrap();
         assert!(s.joint_forces().is_empty());
         s.apply(Command::Run { on: true }).unwrap();
