@@ -41,6 +41,26 @@ impl Rows {
         }
     }
 
+    /// Refills with what one group of a former fill makes at another pose; tells which group that is.
+    pub(crate) fn refill(&mut self, m: &Mechanism, s: &State, g: &Group) -> usize {
+        match g.source {
+            Source::Joint => {
+                self.fill(m, s, [g.joint], |_| g.rank);
+                0
+            }
+            Source::Drive(k) => {
+                self.clear();
+                self.fill_drives(m, s, g.joint, m.joint(g.joint));
+                k as usize
+            }
+            Source::Spring(k) => {
+                self.clear();
+                self.fill_spring(m, s, k, &m.springs[k as usize]);
+                0
+            }
+        }
+    }
+
     fn fill_drives(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) {
         let e = Ends::new(m, s, j);
         let counted = j.drives.iter().filter(|d| d.counts_turns()).count();

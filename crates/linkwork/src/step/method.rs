@@ -13,6 +13,26 @@ pub enum Method {
     Variational,
     /// Faure 1998: Störmer's free motion, then the correction. Robust, and a brake.
     Displacement,
+    /// Gascuel and Gascuel 1994: free motion, then the joints one by one, in several passes.
+    Relaxation(Relaxation),
+    /// Hong 2005, Eqs. 3-10: constraint forces from accelerations, drift pulled back by feedback.
+    Baumgarte {
+        /// Damping of gaps, 1/s: `2 alpha` times their rate.
+        alpha: f64,
+        /// Stiffness of gaps, 1/s: `beta^2` times their size.
+        beta: f64,
+        /// How accelerations are integrated.
+        integrator: Integrator,
+    },
+    /// Cline and Pai 2003: accelerations, then the drift is projected away.
+    PostStabilization {
+        /// How accelerations are integrated.
+        integrator: Integrator,
+        /// Velocities are projected as well as positions.
+        velocities: bool,
+    },
+    /// Hong 2005, Eqs. 11-16: constraints at the end of the step, in one linear solve.
+    Implicit,
 }
 
 /// How explicit methods integrate.
@@ -21,6 +41,8 @@ pub enum Integrator {
     /// First order: velocities, then positions with the new velocities.
     #[default]
     Euler,
+    /// First order: positions with the old velocities, which gains energy.
+    ForwardEuler,
     /// The classical fourth-order Runge-Kutta scheme.
     Rk4,
 }
@@ -39,13 +61,24 @@ pub enum Relaxation {
 
 impl Method {
     /// Every method with its default parameters.
-    pub const ALL: [Method; 2] = [Method::Variational, Method::Displacement];
+    pub const ALL: [Method; 6] = [
+        Method::Variational,
+        Method::Displacement,
+        Method::Relaxation(Relaxation::EffectiveMass),
+        Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::Euler },
+        Method::PostStabilization { integrator: Integrator::Euler, velocities: false },
+        Method::Implicit,
+    ];
 
     /// Its name on the command line and in scenes.
     pub fn name(self) -> &'static str {
         match self {
             Method::Variational => "variational",
             Method::Displacement => "displacement",
+            Method::Relaxation(_) => "relaxation",
+            Method::Baumgarte { .. } => "baumgarte",
+            Method::PostStabilization { .. } => "post-stabilization",
+            Method::Implicit => "implicit",
         }
     }
 
@@ -67,13 +100,23 @@ impl Method {
         match self {
             Method::Variational => super::variational::advance(m, s, w, c, h, end),
             Method::Displacement => super::displacement::advance(m, s, w, c, h, end),
+            Method::Relaxation(scheme) => super::relaxation::advance(m, s, w, c, scheme, h, end),
+            Method::Baumgarte { alpha, beta, integrator } => {
+                let p = super::baumgarte::Parameters { alpha, beta, integrator };
+                super::baumgarte::advance(m, s, w, c, p, h, end)
+            }
+            Method::PostStabilization { integrator, velocities } => {
+                let p = super::post_stabilization::Parameters { integrator, velocities };
+                super::post_stabilization::advance(m, s, w, c, p, h, end)
+            }
+            Method::Implicit => super::implicit::advance(m, s, w, c, h, end),
         }
     }
 }
 
 /// Into how many pieces a step must be cut so that no solid turns too far in one of them.
 pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
-    if c.method != Method::Variational {
+    if !matches!(c.method, Method::Variational | Method::Relaxation(_)) {
         return 1;
     }
     let fastest = (0..m.solids().len())

@@ -15,14 +15,19 @@
 //! # Ok::<(), linkwork::ModelError>(())
 //! ```
 
+mod accelerate;
 pub mod assemble;
+mod baumgarte;
 mod displacement;
 mod follow;
 mod free;
+mod implicit;
 mod lanes;
+mod limited;
 pub mod method;
 mod pace;
-#[cfg(test)]
+mod post_stabilization;
+mod relaxation;
 mod rotation;
 #[cfg(test)]
 mod tests;
@@ -61,6 +66,9 @@ pub struct StepConfig<'a> {
     pub max_rotation: f64,
     /// Most pieces that one step may be cut into.
     pub most_substeps: usize,
+    /// Distance joints keep `|d|^2 - L^2` at zero instead of `|d| - L`: the other form of Hong's 2005 arms. Gaps are reported
+    /// in metres all the same.
+    pub squared_distances: bool,
     /// True ends the work as soon as the state is usable.
     pub out_of_time: Option<&'a dyn Fn() -> bool>,
     /// Seconds, for the stage timings in the report. The library has no clock of its own.
@@ -78,6 +86,7 @@ impl Default for StepConfig<'_> {
             solver_iterations: 1000,
             max_rotation: 0.8,
             most_substeps: 64,
+            squared_distances: false,
             out_of_time: None,
             clock: None,
         }
@@ -89,6 +98,8 @@ impl Default for StepConfig<'_> {
 pub enum Rejected {
     /// Numbers left the range of arithmetic, however short the pieces.
     NotFinite,
+    /// A solid turns further than the method can follow, however short the pieces.
+    TurnsTooFar,
     /// The length of the step is not a positive finite number.
     BadStep,
     /// The method cannot treat this mechanism.
@@ -100,6 +111,7 @@ impl Rejected {
     pub fn words(self) -> &'static str {
         match self {
             Rejected::NotFinite => "the numbers left the range of arithmetic",
+            Rejected::TurnsTooFar => "a solid turns too far in one step",
             Rejected::BadStep => "the length of the step is not a positive number",
             Rejected::Unsupported => "the method cannot treat this mechanism",
         }
@@ -167,7 +179,11 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
         report.substeps = pieces;
         match done {
             Ok(()) => break,
-            Err(Rejected::NotFinite) if 2 * pieces <= c.most_substeps && !w.is_over(c) => pieces *= 2,
+            Err(Rejected::NotFinite | Rejected::TurnsTooFar)
+                if 2 * pieces <= c.most_substeps && !w.is_over(c) =>
+            {
+                pieces *= 2
+            }
             Err(why) => {
                 report.rejected = Some(why);
                 return report;

@@ -52,7 +52,7 @@ fn a_pendulum_swings_as_it_should() {
     let arm = m.add_solid(Solid::new("arm").with_shape(bar, 1.0).turned(exp(Vector::Z * -1.0))).unwrap();
     m.add_joint(Joint::ball(Frame::point(SolidId::WORLD, Vector::ZERO), Frame::point(arm, Vector::ZERO)))
         .unwrap();
-    for method in Method::ALL {
+    for method in [Method::Variational, Method::Displacement] {
         let (mut s, mut w, mut meter) = (State::new(&m), Workspace::new(), Meter::default());
         let c = StepConfig { method, dt: 0.005, ..Default::default() };
         let e0 = meter.energy(&m, &s).total();

@@ -30,6 +30,8 @@ pub struct Workspace {
     factored: bool,
     /// Some joint, motor or spring acts only for a while.
     timed: bool,
+    /// `next` has its Jacobians.
+    pub(super) complete: bool,
     /// Some row is one-sided or limited in force.
     pub(super) bounded: bool,
     epoch: Option<u64>,
@@ -51,6 +53,10 @@ pub struct Workspace {
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
     pub(super) ranked: Ranked,
+    pub(super) fixed: Vec<f64>,
+    pub(super) push: Vec<[f64; 6]>,
+    pub(super) explicit: super::accelerate::Scratch,
+    pub(super) relaxed: super::relaxation::Scratch,
 }
 
 /// A pose of everything, to recognise it.
@@ -79,6 +85,10 @@ impl Workspace {
     /// Gets ready for a step: graph and solver of this mechanism.
     pub(super) fn begin(&mut self, m: &Mechanism, c: &StepConfig) {
         self.stages = Stages::default();
+        if self.rows.squared != c.squared_distances {
+            (self.rows.squared, self.next.squared) = (c.squared_distances, c.squared_distances);
+            self.forget();
+        }
         if self.epoch != Some(m.epoch()) {
             self.epoch = Some(m.epoch());
             self.graph.update(m);
