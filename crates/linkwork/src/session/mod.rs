@@ -90,6 +90,8 @@ pub struct Session {
     settled: bool,
     /// The workspace holds the forces of the state.
     forces_known: bool,
+    /// How carefully hands are followed just now.
+    damping: f64,
     /// Largest gap as last measured, and the gap that no step may open.
     gap: f64,
     torn: f64,
@@ -136,6 +138,7 @@ impl Session {
             since_drag: f64::INFINITY,
             settled: false,
             forces_known: false,
+            damping: 0.0,
             gap: 0.0,
             torn: 0.0,
             rejected: None,
@@ -610,6 +613,8 @@ impl Session {
         self.workspace = Workspace::default();
         self.reach_workspace = Workspace::default();
         self.meter = Meter::default();
+        self.rows = Rows::default();
+        self.damping = 0.0;
         self.forces_known = false;
         self.rejected = None;
         self.measure();

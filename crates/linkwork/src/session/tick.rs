@@ -12,7 +12,7 @@ use crate::joint::JointId;
 use crate::math::{Vector, log};
 use crate::rows::{Gaps, Rows};
 use crate::state::State;
-use crate::step::{Method, StepConfig, follow, step};
+use crate::step::{Follow, Method, StepConfig, follow, step};
 
 /// Real seconds after which a hand that did not move counts as still.
 const STILL: f64 = 0.1;
@@ -24,6 +24,8 @@ const COARSE_TOLERANCE: f64 = 10.0;
 /// Pieces of one step: a budget does not go with sixty-four of them.
 const SUBSTEPS: u32 = 64;
 const BUDGET_SUBSTEPS: u32 = 4;
+
+const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
 /// What iterations cost here, seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -221,16 +223,30 @@ impl Session {
             changed: true,
         };
         let mut gaps = report.gaps;
-        if done.rejected.is_none() && self.grips.iter().any(Grip::is_pin) {
+        if done.rejected.is_none() {
+            done.rejected = self.flips(&before, Some(h)).then_some(FLIP);
+        }
+        // A pull needs it only where coarse iterations left something open.
+        let pinned = self.grips.iter().any(Grip::is_pin);
+        if done.rejected.is_none() && (pinned || (done.missed && !self.grips.is_empty())) {
             let config = self.follow_config(effort);
-            let after = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, Some(h));
+            let stepped = self.state.clone();
+            let how = Follow { over: Some(h), damping: self.damping };
+            let after = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, how);
+            self.damping = after.damping;
             done.iterations += after.iterations as u32;
             done.solver_iterations += after.solver_iterations as u32;
-            gaps = after.gaps;
+            if self.flips(&stepped, None) || !self.state.is_finite() {
+                // The hands miss this step, and are followed more carefully from now on.
+                self.state = stepped;
+                self.damping = self.damping.max(1e-3) * 100.0;
+            } else {
+                gaps = after.gaps;
+            }
             done.missed = !(gaps.worst() <= effort.tolerance);
         }
         if done.rejected.is_none() {
-            done.rejected = self.fault(&before, gaps, Some(h));
+            done.rejected = self.fault(gaps);
         }
         self.end(before, gaps, done)
     }
@@ -245,8 +261,11 @@ impl Session {
             grip.switch(&mut self.reach, false);
         }
         let config = self.follow_config(effort);
-        let report = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, None);
-        let still = report.moved <= 1e-3 * tolerance
+        let how = Follow { over: None, damping: self.damping };
+        let report = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, how);
+        self.damping = report.damping;
+        let still = report.ended
+            && report.moved <= 1e-3 * tolerance
             && self.grips.iter().all(|g| g.is_there(&self.live, &self.state, tolerance));
         // A coarse rest is not the end: the exact one follows when the hand is still.
         self.settled = still && !effort.coarse;
@@ -257,7 +276,7 @@ impl Session {
             iterations: report.iterations as u32,
             solver_iterations: report.solver_iterations as u32,
             missed: !(report.gaps.worst() <= effort.tolerance),
-            rejected: self.fault(&before, report.gaps, None),
+            rejected: self.fault(report.gaps).or(self.flips(&before, None).then_some(FLIP)),
             changed: !still,
         };
         let done = self.end(before, report.gaps, done);
@@ -301,25 +320,28 @@ impl Session {
         self.state.memory = Default::default();
     }
 
-    /// Why a new pose cannot be shown, if it cannot: not finite, torn, or a joint that jumped to its other side.
-    fn fault(&self, before: &State, gaps: Gaps, h: Option<f64>) -> Option<&'static str> {
-        const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
+    /// Why a new pose cannot be shown, if it cannot: not finite, or torn.
+    fn fault(&self, gaps: Gaps) -> Option<&'static str> {
         if !self.state.is_finite() || !gaps.worst().is_finite() {
             return Some("the numbers left the range of arithmetic");
         }
-        if gaps.worst() > (3.0 * self.gap).max(self.torn) {
-            return Some("the step would tear the mechanism apart");
-        }
-        let flips = self.base.joints().iter().filter(|j| j.enabled).any(|j| {
+        (gaps.worst() > (3.0 * self.gap).max(self.torn)).then_some("the step would tear the mechanism apart")
+    }
+
+    /// Does a joint jump to another side? Over a step of length `h` what turns fast, before or after, may turn far: a
+    /// joint that jumps has no speed for it. A correction has no such excuse.
+    fn flips(&self, before: &State, h: Option<f64>) -> bool {
+        const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
+        self.base.joints().iter().filter(|j| j.enabled).any(|j| {
             let [a, b] = j.frames.map(|f| f.solid.index());
             let angle = |s: &State| s.rotations[a].inverse() * s.rotations[b];
-            let (was, is) = (angle(before), angle(&self.state));
-            // What already turns fast may turn far: a joint that jumps had no speed for it.
-            let speed = (before.spins[a] - before.spins[b]).length();
-            let turned = log(is * was.inverse()).length();
-            turned > QUARTER && h.is_none_or(|h| speed * h < 0.5 * QUARTER)
-        });
-        flips.then_some("a joint would jump by more than a quarter of a turn")
+            let turned = log(angle(&self.state) * angle(before).inverse()).length();
+            if turned.is_nan() || turned <= QUARTER {
+                return turned.is_nan();
+            }
+            let speed = |s: &State| (s.spins[a] - s.spins[b]).length();
+            h.is_none_or(|h| speed(before).max(speed(&self.state)) * h < 0.5 * QUARTER)
+        })
     }
 
     /// Measures the gaps as things are; for after edits.

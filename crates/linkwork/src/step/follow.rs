@@ -31,13 +31,38 @@ pub struct FollowReport {
     pub solver_iterations: usize,
     /// The largest displacement of a centre, metres.
     pub moved: f64,
+    /// What to start the next one with.
+    pub damping: f64,
+    /// Met, or as near as it gets; otherwise the iterations were used up.
+    pub ended: bool,
 }
+
+/// What is followed, and how carefully.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Follow {
+    /// `None` is inverse kinematics: soft joints yield like grips and velocities are left alone. `Some(h)` ends a step of
+    /// that length: soft joints had their say in it, and velocities follow.
+    pub over: Option<f64>,
+    /// Holds motions back that promise little for much, in units of the free effective mass. A hand that moves goes on
+    /// with what the last report says.
+    pub damping: f64,
+}
+
+impl Default for Follow {
+    fn default() -> Self {
+        Self { over: None, damping: LEAST_DAMPING }
+    }
+}
+
+/// Changes nothing where the way is free, however much hangs on it.
+const LEAST_DAMPING: f64 = 1e-8;
+/// Nothing moves any more.
+const MOST_DAMPING: f64 = 1e4;
+/// Solves per round until the bounds that act are known.
+const BOUND_ROUNDS: usize = 4;
 
 /// Moves the solids towards what yields, everything else closed, with at most `c.iterations` rounds. The state stays
 /// finite: a pose that is not is taken back.
-///
-/// `over`: `None` is inverse kinematics, soft joints yield like grips and velocities are left alone. `Some(h)` ends a
-/// step of that length: soft joints had their say in it, and velocities follow.
 ///
 /// ```
 /// use linkwork::{Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, Vector, Workspace};
@@ -50,20 +75,13 @@ pub struct FollowReport {
 /// m.add_joint(Joint { most_force: 100.0, ..grip })?;
 /// let (mut state, mut w) = (State::new(&m), Workspace::default());
 /// let config = StepConfig { iterations: 50, ..Default::default() };
-/// let report = linkwork::step::follow(&m, &mut state, &mut w, &config, None);
+/// let report = linkwork::step::follow(&m, &mut state, &mut w, &config, Default::default());
 /// // Out of reach: the arm points there, and stays hinged.
 /// assert!(report.gaps.position < 1e-6 && (report.open - 2.0).abs() < 1e-3, "{report:?}");
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
-pub fn follow(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    over: Option<f64>,
-) -> FollowReport {
-    /// Changes next to nothing where the way is free, and is there where it is not.
-    const DAMPING: f64 = 1e-4;
+pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, how: Follow) -> FollowReport {
+    let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
     let start = s.clone();
@@ -71,12 +89,13 @@ pub fn follow(
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
     close(m, s, w, c, over.is_some(), &mut report);
-    let (mut damping, mut merit) = (DAMPING, merit_of(w));
+    let mut damping = how.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
     for _ in 0..c.iterations.max(1) {
-        if open_gap(w) <= c.tolerance || damping > 1e6 || w.is_over(c) {
+        report.ended = open_gap(w) <= c.tolerance;
+        if report.ended || w.is_over(c) {
             break;
         }
-        let (before, held) = (s.clone(), held_gaps(w).worst());
+        let (before, held, merit) = (s.clone(), held_gaps(w).worst(), merit_of(w));
         w.b.clear();
         w.active.clear();
         for r in 0..w.rows.len() {
@@ -84,29 +103,42 @@ pub fn follow(
             w.b.push(wanted);
             w.active.push(w.rows.is_equality(r) || wanted != 0.0);
         }
-        report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
+        // Bounds that the motion would cross take part in it: a hand does not push through a stop.
+        for _ in 0..BOUND_ROUNDS {
+            report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
+            if !take_on_crossed(w, c.tolerance) {
+                break;
+            }
+        }
         report.iterations += 1;
-        let cut = displace(s, &w.ranked.dq, w, c);
+        let promised = merit - promised_merit(w);
+        let far = displace(s, &w.ranked.dq, w, c);
         let push = std::mem::take(&mut w.ranked.push);
         fill(m, s, w, over.is_some());
         close(m, s, w, c, over.is_some(), &mut report);
-        let (next, holds) = (merit_of(w), held_gaps(w).worst());
-        let nearer = next < merit && holds <= held.max(c.tolerance);
-        if nearer {
+        let gained = merit - merit_of(w);
+        let holds = held_gaps(w).worst() <= held.max(c.tolerance);
+        // The usual rules of a trusted region: a step must keep a part of what it promised.
+        let good = holds && gained > 0.1 * promised && gained > 0.0 && (!far || damping >= 1.0);
+        if good {
             w.lambda.iter_mut().zip(&push).for_each(|(l, p)| *l += p);
-            let slow = merit - next <= 1e-9 * next;
-            merit = next;
-            damping = if cut { damping } else { (damping * 0.1).max(DAMPING) };
-            if slow {
-                break;
-            }
         } else {
             *s = before;
             fill(m, s, w, over.is_some());
-            damping *= 30.0;
         }
         w.ranked.push = push;
+        if good && gained > 0.5 * promised {
+            damping = (0.03 * damping).max(LEAST_DAMPING);
+        } else if !good || gained < 0.25 * promised {
+            damping = (100.0 * damping).min(MOST_DAMPING);
+        }
+        // As near as it gets.
+        report.ended = promised <= 1e-9 * merit || damping >= MOST_DAMPING;
+        if report.ended {
+            break;
+        }
     }
+    report.damping = damping;
     if !s.is_finite() || !held_gaps(w).worst().is_finite() {
         *s = start.clone();
         fill(m, s, w, over.is_some());
@@ -142,9 +174,15 @@ fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
             let (v, o) = (s.velocities[i], s.spins[i]);
             [v.x, v.y, v.z, o.x, o.y, o.z]
         });
-        for r in g.range().filter(|r| w.rows.is_equality(*r)) {
-            w.active[r] = true;
-            w.b[r] = -dot6(&w.rows.jacobian[r][0], &a) - dot6(&w.rows.jacobian[r][1], &b);
+        for r in g.range() {
+            let speed = dot6(&w.rows.jacobian[r][0], &a) + dot6(&w.rows.jacobian[r][1], &b);
+            // At a stop, and going on into it.
+            let stops = (w.rows.low[r] >= -c.tolerance && speed < 0.0)
+                || (w.rows.high[r] <= c.tolerance && speed > 0.0);
+            if w.rows.is_equality(r) || stops {
+                w.active[r] = true;
+                w.b[r] = -speed;
+            }
         }
     }
     let iterations = w.solve_ranked(c, m.solids().len(), DAMPING * own_scale(w));
@@ -186,6 +224,35 @@ fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
         }
     }
     w.masses.update(m, s);
+}
+
+/// Bounds that `ranked.dq` crosses become active. True when there are any.
+fn take_on_crossed(w: &mut Workspace, tolerance: f64) -> bool {
+    let Workspace { rows, ranked, delta, active, b, .. } = w;
+    delta.clear();
+    delta.resize(rows.len(), 0.0);
+    rows.apply(&ranked.dq, delta);
+    let mut any = false;
+    for r in 0..rows.len() {
+        let (low, high, x) = (rows.low[r], rows.high[r], delta[r]);
+        if !active[r] && (x < low - tolerance || x > high + tolerance) {
+            active[r] = true;
+            b[r] = if x < low { low } else { high };
+            any = true;
+        }
+    }
+    any
+}
+
+/// What the linearised rows promise for the secondary ones after `ranked.dq`.
+fn promised_merit(w: &mut Workspace) -> f64 {
+    let Workspace { rows, ranked, delta, active, .. } = w;
+    delta.clear();
+    delta.resize(rows.len(), 0.0);
+    rows.apply(&ranked.dq, delta);
+    let left = |r: usize| if active[r] { rows.wanted(r) - delta[r] } else { 0.0 };
+    let open = rows.groups.iter().filter(|g| !g.is_primary());
+    open.map(|g| g.weight * g.range().map(|r| left(r).powi(2)).sum::<f64>()).sum()
 }
 
 /// The mean diagonal of what yields, in units of the mean over all active rows: solvers take damping in those units, and
@@ -242,19 +309,19 @@ fn close(
     }
 }
 
-/// Moves the solids, none of them turning too far. True when some had to be held back.
+/// Moves the solids, none of them turning too far. True when one had to be held back.
 fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) -> bool {
-    let mut cut = false;
+    let mut far = false;
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let mut dq = dq[i];
         let angle = Vector::new(dq[3], dq[4], dq[5]).length();
         if angle > c.max_rotation {
             dq[3..].iter_mut().for_each(|x| *x *= c.max_rotation / angle);
-            cut = true;
+            far = true;
         }
         s.displace(i, &dq);
     }
-    cut
+    far
 }
 
 fn held_gaps(w: &Workspace) -> Gaps {

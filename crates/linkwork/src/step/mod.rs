@@ -35,7 +35,7 @@ mod variational;
 mod workspace;
 
 pub(crate) use follow::grip_force;
-pub use follow::{FollowReport, follow};
+pub use follow::{Follow, FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
 pub(crate) use workspace::rigid_gaps;
