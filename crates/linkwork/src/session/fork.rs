@@ -38,6 +38,7 @@ impl Session {
             forces_known: false,
             gap: self.gap,
             torn: self.torn,
+            damping: self.damping,
             rejected: None,
             log: Log { cut: true, ..Log::new("") },
             files: BTreeMap::new(),
