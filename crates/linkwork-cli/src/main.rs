@@ -19,6 +19,7 @@ mod scene;
 mod shell;
 mod simulate;
 mod terminal;
+mod view;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ Examples:
   linkwork run scenes/fourbar.lw --seconds 2 --record fourbar.glb    animate it
   linkwork generate ladder 3 10 | linkwork check -     a scene from a pipe
   linkwork fmt scenes/*.lw                             canonical layout
+  linkwork view                                        grab it, in the browser
 
 Exit codes:
   0  all went well
@@ -57,6 +59,7 @@ enum Command {
     Fmt(fmt::Args),
     Generate(generate::Args),
     Replay(replay::Args),
+    View(view::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
         Command::Replay(args) => (args.json, replay::run(&args)),
+        Command::View(args) => (false, view::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),
         Command::Man(args) => (false, shell::man(&args)),
     };

@@ -25,6 +25,8 @@
 
 mod command;
 mod document;
+mod forces;
+mod fork;
 mod grip;
 mod history;
 mod log;

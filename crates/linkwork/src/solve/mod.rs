@@ -103,7 +103,7 @@ impl Problem<'_> {
 }
 
 /// Solves the constraint system. Object-safe; symbolic work in `analyse`, numbers in `factor`, right sides in `solve`.
-pub trait LinearSolver {
+pub trait LinearSolver: Send {
     /// Symbolic work for a pattern of rows. `factor` calls it when the pattern is not the one it knows, so calling it
     /// is only a matter of when the time is spent.
     fn analyse(&mut self, rows: &Rows, masses: &Masses);
