@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod fmt;
 mod generate;
+mod lab;
 mod plot;
 mod report;
 mod run;
@@ -53,6 +54,7 @@ enum Command {
     Assemble(assemble::Args),
     Run(run::Args),
     Compare(compare::Args),
+    Lab(lab::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
     Completions(shell::CompletionsArgs),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Command::Assemble(args) => (args.json, assemble::run(&args)),
         Command::Run(args) => (args.json, run::run(&args)),
         Command::Compare(args) => (args.json, compare::run(&args)),
+        Command::Lab(args) => (args.json, lab::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),
