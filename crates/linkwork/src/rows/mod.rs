@@ -189,6 +189,9 @@ impl Rows {
     /// What [`Rows::wanted`] is in metres or radians: the same, but for squared distances.
     pub fn gap(&self, row: usize) -> f64 {
         let wanted = self.wanted(row);
+        if self.squares.is_empty() {
+            return wanted;
+        }
         match self.squares.binary_search_by_key(&row, |(r, _)| *r) {
             // wanted = L^2 - |d|^2
             Ok(k) => self.squares[k].1 - (self.squares[k].1.powi(2) - wanted).max(0.0).sqrt(),

@@ -198,7 +198,7 @@ fn turn(inertia: &[Four; 6], impulse: Three, f: &mut Three) -> bool {
         let delta = [dot(g, bc) * inverse, dot(g, ca) * inverse, dot(g, ab) * inverse];
         *f = minus(*f, delta);
         // Quadratic: what is left is of the order of this correction squared.
-        let enough = Four::all(1e-14) * (Four::all(1e-6) + dot(*f, *f));
+        let enough = Four::all(1e-12) * (Four::all(1e-6) + dot(*f, *f));
         if dot(delta, delta).all_at_most(enough) {
             return true;
         }

@@ -8,7 +8,9 @@
 //! `f`. Energy oscillates by `O(h^2)` and does not drift. (A constant rotation vector loses most of the momentum of a
 //! tumbling box within seconds.)
 
-use crate::math::{Matrix, Rotation, Vector, trig};
+use crate::math::{Matrix, Vector};
+#[cfg(test)]
+use crate::math::{Rotation, trig};
 
 /// `sin a / a` and `(1 - cos a) / a^2` with their derivatives by `x = a^2`.
 #[cfg(test)]

@@ -34,7 +34,8 @@ use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
 use crate::math::{Matrix, Vector};
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, Rows, dot6};
+use crate::rows::{HalfRow, Law, Rows, dot6};
+use crate::solve::largest;
 use crate::state::State;
 
 /// How the search for the impulses ended.
@@ -174,12 +175,14 @@ fn guess(s: &State, w: &mut Workspace, h: f64) {
 
 /// `J v` of one row.
 pub(super) fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
-    let of = |i: usize| {
-        let (v, o) = (s.velocities[i], s.spins[i]);
-        [v.x, v.y, v.z, o.x, o.y, o.z]
-    };
-    let [a, b] = solids;
-    dot6(&rows.jacobian[r][0], &of(a)) + dot6(&rows.jacobian[r][1], &of(b))
+    let [a, b] = solids.map(|i| twist(s, i));
+    dot6(&rows.jacobian[r][0], &a) + dot6(&rows.jacobian[r][1], &b)
+}
+
+/// Velocity and spin of a solid.
+fn twist(s: &State, i: usize) -> HalfRow {
+    let (v, o) = (s.velocities[i], s.spins[i]);
+    [v.x, v.y, v.z, o.x, o.y, o.z]
 }
 
 /// `J^T lambda` per solid.
@@ -299,15 +302,21 @@ fn positions(
         w.stop(c, clock, |t| &mut t.motion);
         let clock = w.start(c);
         let graph = &w.graph;
-        w.next.measure_motion(m, s, |j| graph.default_rank(j));
+        // The first look decides nothing; later ones are likely to be the last, and then Jacobians are wanted.
+        w.complete = round > 0;
+        if w.complete {
+            w.next.fill_motion(m, s, |j| graph.default_rank(j));
+        } else {
+            w.next.measure_motion(m, s, |j| graph.default_rank(j));
+        }
         w.stop(c, clock, |t| &mut t.rows);
         if w.next.len() != n {
             return Found::No;
         }
         let changed = w.bounded && update_bounds(w, h, &mut changes);
         residual(w, h);
-        let worst = w.b.iter().fold(0.0, |m: f64, b| if *b > m || -*b > m { b.abs() } else { m });
-        if !worst.is_finite() || w.b.iter().any(|b| b.is_nan()) {
+        let worst = largest(&w.b);
+        if !worst.is_finite() {
             return Found::No;
         }
         first = first.min(worst);
@@ -436,7 +445,9 @@ fn velocities(
         std::mem::swap(&mut w.rows, &mut w.next);
         let clock = w.start(c);
         let graph = &w.graph;
-        w.rows.fill_motion(m, s, |j| graph.default_rank(j));
+        if !w.complete {
+            w.rows.fill_motion(m, s, |j| graph.default_rank(j));
+        }
         w.settle(m, s, h);
         w.stop(c, clock, |t| &mut t.rows);
     }
@@ -493,10 +504,11 @@ fn velocities(
     for _ in 0..if masked { 4 } else { 1 } {
         w.b.clear();
         for g in &w.rows.groups {
-            for r in g.range() {
+            let [a, b] = g.solids.map(|i| twist(s, i));
+            for (r, j) in g.range().zip(&w.rows.jacobian[g.range()]) {
                 let on = !masked || w.active[r];
                 let gone = w.rows.softness.get(r).map_or(0.0, |e| e * w.lambda[r]);
-                w.b.push(if on { w.target[r] - along(&w.rows, s, g.solids, r) - gone } else { 0.0 });
+                w.b.push(if on { w.target[r] - (dot6(&j[0], &a) + dot6(&j[1], &b)) - gone } else { 0.0 });
             }
         }
         let report = w.solve(c, 1e-3 * c.tolerance);

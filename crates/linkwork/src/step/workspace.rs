@@ -30,6 +30,8 @@ pub struct Workspace {
     factored: bool,
     /// Some joint, motor or spring acts only for a while.
     timed: bool,
+    /// `next` has its Jacobians.
+    pub(super) complete: bool,
     /// Some row is one-sided or limited in force.
     pub(super) bounded: bool,
     epoch: Option<u64>,
