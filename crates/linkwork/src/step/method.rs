@@ -33,6 +33,8 @@ pub enum Method {
     },
     /// Hong 2005, Eqs. 11-16: constraints at the end of the step, in one linear solve.
     Implicit,
+    /// Articulated bodies over the spanning tree with the classical Runge-Kutta scheme: the reference.
+    Reduced,
 }
 
 /// How explicit methods integrate.
@@ -61,13 +63,14 @@ pub enum Relaxation {
 
 impl Method {
     /// Every method with its default parameters.
-    pub const ALL: [Method; 6] = [
+    pub const ALL: [Method; 7] = [
         Method::Variational,
         Method::Displacement,
         Method::Relaxation(Relaxation::EffectiveMass),
         Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::Euler },
         Method::PostStabilization { integrator: Integrator::Euler, velocities: false },
         Method::Implicit,
+        Method::Reduced,
     ];
 
     /// Its name on the command line and in scenes.
@@ -79,6 +82,7 @@ impl Method {
             Method::Baumgarte { .. } => "baumgarte",
             Method::PostStabilization { .. } => "post-stabilization",
             Method::Implicit => "implicit",
+            Method::Reduced => "reduced",
         }
     }
 
@@ -110,6 +114,7 @@ impl Method {
                 super::post_stabilization::advance(m, s, w, c, p, h, end)
             }
             Method::Implicit => super::implicit::advance(m, s, w, c, h, end),
+            Method::Reduced => super::reduced::advance(m, s, w, c, h, end),
         }
     }
 }

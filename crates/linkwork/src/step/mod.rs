@@ -26,6 +26,7 @@ mod limited;
 pub mod method;
 mod pace;
 mod post_stabilization;
+mod reduced;
 mod relaxation;
 mod rotation;
 #[cfg(test)]

@@ -52,6 +52,7 @@ pub struct Workspace {
     pub(super) start: State,
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
+    pub(super) reduced: super::reduced::Scratch,
     pub(super) fixed: Vec<f64>,
     pub(super) push: Vec<[f64; 6]>,
     pub(super) explicit: super::accelerate::Scratch,
@@ -215,6 +216,20 @@ impl Workspace {
             tolerance: 1e-3 * c.tolerance,
             out_of_time: c.out_of_time,
         };
+        let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
+        self.factored = false;
+        self.stop(c, clock, |s| &mut s.solve);
+        report.solve.iterations
+    }
+
+    /// The rows as they are, whatever their intervals stand for, to the last digits that the solver has; the answer is
+    /// in `correction`.
+    pub(super) fn solve_exactly(&mut self, c: &StepConfig, solids: usize) -> usize {
+        let clock = self.start(c);
+        let Some((_, solver)) = &mut self.solver else { return 0 };
+        let most = (0..self.rows.len()).fold(0.0, |m: f64, r| m.max(self.rows.wanted(r).abs()));
+        let iterations = if self.exact { 3 } else { c.solver_iterations };
+        let work = Work { iterations, tolerance: 1e-14 * most, out_of_time: None };
         let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
         self.factored = false;
         self.stop(c, clock, |s| &mut s.solve);
