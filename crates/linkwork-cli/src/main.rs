@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod fmt;
 mod generate;
+mod lab;
 mod plot;
 mod replay;
 mod report;
@@ -56,6 +57,7 @@ enum Command {
     Assemble(assemble::Args),
     Run(run::Args),
     Compare(compare::Args),
+    Lab(lab::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
     Replay(replay::Args),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Assemble(args) => (args.json, assemble::run(&args)),
         Command::Run(args) => (args.json, run::run(&args)),
         Command::Compare(args) => (args.json, compare::run(&args)),
+        Command::Lab(args) => (args.json, lab::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
         Command::Replay(args) => (args.json, replay::run(&args)),
