@@ -1,15 +1,16 @@
 # What there is to do here: `make` or `make help`.
 
-SCENE ?= walker
+SCENE ?=
 FUZZ_SECONDS ?= 600
 CARGO ?= cargo
+NPM ?= npm
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs bench bench-peers fuzz tools
+.PHONY: help run test lint docs bench bench-peers fuzz tools node chromium page test-page
 
 help:
-	@echo "make run     assemble scenes/$(SCENE).lw, print the report and draw it   (SCENE=jansen for another)"
-	@echo "make test    layout, lints, documentation, all tests: what must pass"
+	@echo "make run     open the viewer: grab a mechanism in the browser            (SCENE=walker for another one)"
+	@echo "make test    layout, lints, documentation, all tests, the viewer in a real browser: what must pass"
 	@echo "make lint    the first two of these"
 	@echo "make docs    the library's documentation in target/doc/linkwork/"
 	@echo "make bench   measure: the tables in docs/"
@@ -22,12 +23,35 @@ tools:
 	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y && . \"\$$HOME/.cargo/env\""; \
 	  exit 1; }
 
-run: tools
-	@mkdir -p out
-	@$(CARGO) run --quiet --release -p linkwork-cli -- \
-	  assemble scenes/$(SCENE).lw -o out/$(SCENE).svg -o out/$(SCENE).glb
-	@echo
-	@echo "Open $(CURDIR)/out/$(SCENE).svg in a browser, or the .glb in any 3D viewer."
+node:
+	@command -v node >/dev/null 2>&1 && node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' || { \
+	  echo "The viewer's page is built with Node 20.19 or newer. This gets it (or see https://nodejs.org):"; \
+	  echo "  curl -fsSL https://deb.nodesource.com/setup_22.x | sudo -E bash - && sudo apt-get install -y nodejs"; \
+	  exit 1; }
+
+# The browser tests run in the real thing. Where we may, it is installed; elsewhere the command is told.
+chromium:
+	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || \
+	  command -v google-chrome >/dev/null 2>&1 || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && apt-get update -q && apt-get install -y -q chromium; } || { \
+	  echo "The browser tests need Chromium. This gets it (or name yours: make test CHROMIUM=/path/to/it):"; \
+	  echo "  sudo apt-get update && sudo apt-get install -y chromium"; \
+	  exit 1; }
+
+# The page is embedded in the command, so it comes first. Its folder of assets is made anew by each build.
+PAGE := $(shell find web/src web/index.html web/vite.config.ts web/package-lock.json web/tsconfig.json -type f)
+
+page: web/dist/assets
+
+web/node_modules/.package-lock.json: web/package-lock.json | node
+	cd web && $(NPM) ci --no-audit --no-fund
+	@touch $@
+
+web/dist/assets: web/node_modules/.package-lock.json $(PAGE) | node
+	cd web && $(NPM) run build
+
+run: tools page
+	$(CARGO) run --quiet --release -p linkwork-cli -- view $(if $(SCENE),scenes/$(SCENE).lw)
 
 lint: tools
 	$(CARGO) fmt --all --check
@@ -37,8 +61,13 @@ docs: tools
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p linkwork --no-deps --locked
 
 # The tests come last, so that their counts are the last thing to read. Doc tests are among them.
-test: lint docs
+test: page chromium lint docs
 	$(CARGO) test --workspace --locked
+	$(MAKE) --no-print-directory test-page
+
+test-page: page chromium
+	$(CARGO) build --locked -p linkwork-cli
+	cd web && $(NPM) run unit && $(NPM) run browser
 
 bench: tools
 	$(CARGO) run --release --locked -p linkwork-bench

@@ -11,7 +11,7 @@ use crate::state::State;
 pub(crate) const FARTHEST: f64 = 1e12;
 
 /// Everything to draw.
-pub(crate) struct Figure {
+pub struct Figure {
     /// Solids with something to see, in id order.
     pub parts: Vec<Part>,
     /// Middle of all that is finite and bounded.
@@ -23,7 +23,8 @@ pub(crate) struct Figure {
 }
 
 /// One solid, or a wire that it carries.
-pub(crate) struct Part {
+pub struct Part {
+    /// What to call it.
     pub name: String,
     /// The solid that carries it.
     pub solid: SolidId,

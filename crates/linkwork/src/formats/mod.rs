@@ -14,6 +14,7 @@ mod svg;
 mod tessellate;
 
 pub use animation::animated_glb;
+pub use figure::{Figure, Part};
 pub use gap::{Gap, open_gaps};
 pub use gltf::glb;
 pub use json::{RecordInfo, json_record};

@@ -31,6 +31,17 @@ pub struct Elimination {
     pub fill: f64,
 }
 
+impl Elimination {
+    /// A node of `size` scalars goes, `rows` scalars of the nodes `below` stay.
+    fn eliminated(&mut self, size: u32, rows: u64, node: u32, below: Vec<u32>) {
+        let (r, b) = (f64::from(size), rows as f64);
+        self.flops += r * r * r / 6.0 + r * r * b / 2.0 + r * b * b / 2.0;
+        self.fill += r * (r + 1.0) / 2.0 + r * b;
+        self.order.push(node);
+        self.below[node as usize] = below;
+    }
+}
+
 impl CliqueGraph {
     /// The better of minimum degree and nested dissection.
     pub fn best(&self) -> Elimination {
@@ -57,23 +68,33 @@ impl CliqueGraph {
         let mut stamp = 0u32;
         // The exact degree while neighbourhoods are small; the sum of clique weights, an upper bound, where they are
         // not. The bound alone orders ladders badly: it counts joints that two cliques share twice.
-        let mut degree = |k: usize, member: &[Vec<u32>], cliques: &[Vec<u32>], weight: &[u64]| -> u64 {
-            const EXACT: usize = 400;
-            let own = u64::from(self.sizes[k]);
-            if member[k].iter().map(|c| cliques[*c as usize].len()).sum::<usize>() > EXACT {
-                return member[k].iter().map(|c| weight[*c as usize] - own).sum();
-            }
-            stamp += 1;
-            seen[k] = stamp;
-            let mut sum = 0;
-            for j in member[k].iter().flat_map(|c| &cliques[*c as usize]) {
-                if seen[*j as usize] != stamp {
-                    seen[*j as usize] = stamp;
-                    sum += u64::from(self.sizes[*j as usize]);
+        // Per node: live cliques and the sum of their weights, kept up to date, because a hub has too many to look at.
+        let mut live: Vec<usize> = member.iter().map(Vec::len).collect();
+        let mut sum: Vec<u64> =
+            member.iter().map(|m| m.iter().map(|c| weight[*c as usize]).sum::<u64>()).collect();
+        let mut degree =
+            |k: usize, member: &[Vec<u32>], cliques: &[Vec<u32>], live: usize, sum: u64| -> u64 {
+                const EXACT: usize = 400;
+                const MANY: usize = 64;
+                let own = u64::from(self.sizes[k]);
+                let bound = sum - own * live as u64;
+                if live <= 1
+                    || member[k].len() > MANY
+                    || member[k].iter().map(|c| cliques[*c as usize].len()).sum::<usize>() > EXACT
+                {
+                    return bound;
                 }
-            }
-            sum
-        };
+                stamp += 1;
+                seen[k] = stamp;
+                let mut sum = 0;
+                for j in member[k].iter().flat_map(|c| &cliques[*c as usize]) {
+                    if seen[*j as usize] != stamp {
+                        seen[*j as usize] = stamp;
+                        sum += u64::from(self.sizes[*j as usize]);
+                    }
+                }
+                sum
+            };
         let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); n];
         let mut queue = BTreeSet::new();
         let mut key: Vec<Option<(u32, u64, u32)>> = vec![None; n];
@@ -81,7 +102,7 @@ impl CliqueGraph {
             match self.after.get(k) {
                 Some(&a) if a != u32::MAX => waiting[a as usize].push(k as u32),
                 _ => {
-                    let d = (stage[k], degree(k, &member, &cliques, &weight), k as u32);
+                    let d = (stage[k], degree(k, &member, &cliques, live[k], sum[k]), k as u32);
                     key[k] = Some(d);
                     queue.insert(d);
                 }
@@ -93,43 +114,75 @@ impl CliqueGraph {
         while let Some((_, _, node)) = queue.pop_first() {
             let k = node as usize;
             done[k] = true;
-            out.order.push(node);
             let mut merged = Vec::new();
             for c in std::mem::take(&mut member[k]) {
                 for j in std::mem::take(&mut cliques[c as usize]) {
-                    if !done[j as usize] && mark[j as usize] != node {
+                    if done[j as usize] {
+                        continue;
+                    }
+                    live[j as usize] -= 1;
+                    sum[j as usize] -= weight[c as usize];
+                    if mark[j as usize] != node {
                         mark[j as usize] = node;
                         merged.push(j);
                     }
                 }
-                weight[c as usize] = 0;
             }
-            let below: u64 = merged.iter().map(|j| u64::from(self.sizes[*j as usize])).sum();
-            let (r, b) = (f64::from(self.sizes[k]), below as f64);
-            out.flops += r * r * r / 6.0 + r * r * b / 2.0 + r * b * b / 2.0;
-            out.fill += r * (r + 1.0) / 2.0 + r * b;
             let c = cliques.len() as u32;
-            for &j in &merged {
-                member[j as usize].retain(|c| !cliques[*c as usize].is_empty());
-                member[j as usize].push(c);
+            let mut below: u64 = merged.iter().map(|j| u64::from(self.sizes[*j as usize])).sum();
+            out.eliminated(self.sizes[k], below, node, merged.clone());
+            // Nodes that are in this clique alone couple nothing that is not coupled yet: they go at once.
+            let mut rest = std::mem::take(&mut merged);
+            let alone: Vec<u32> = rest
+                .iter()
+                .copied()
+                .filter(|j| {
+                    let j = *j as usize;
+                    live[j] == 0 && stage[j] == stage[k] && key[j].is_some()
+                })
+                .collect();
+            rest.retain(|j| {
+                live[*j as usize] != 0 || stage[*j as usize] != stage[k] || key[*j as usize].is_none()
+            });
+            let mut gone = vec![node];
+            for (i, &j) in alone.iter().enumerate() {
+                done[j as usize] = true;
+                gone.push(j);
+                below -= u64::from(self.sizes[j as usize]);
+                let left = alone[i + 1..].iter().chain(&rest).copied().collect();
+                out.eliminated(self.sizes[j as usize], below, j, left);
+                member[j as usize].clear();
+                if let Some(old) = key[j as usize].take() {
+                    queue.remove(&old);
+                }
+            }
+            for &j in &rest {
+                let j = j as usize;
+                // Empty cliques are dropped once they are half of a long list: a hub's is looked at too often.
+                if member[j].len() <= 32 || member[j].len() > 2 * live[j] {
+                    member[j].retain(|c| !cliques[*c as usize].is_empty());
+                }
+                member[j].push(c);
+                live[j] += 1;
+                sum[j] += below;
             }
             weight.push(below);
-            cliques.push(merged.clone());
-            for j in std::mem::take(&mut waiting[k]) {
+            cliques.push(rest.clone());
+            for j in gone.iter().flat_map(|k| std::mem::take(&mut waiting[*k as usize])) {
                 key[j as usize] = Some((stage[j as usize], 0, j));
                 queue.insert((stage[j as usize], 0, j));
             }
-            for &j in &merged {
-                if let Some(old) = key[j as usize] {
-                    let new = (old.0, degree(j as usize, &member, &cliques, &weight), j);
+            for &j in &rest {
+                let i = j as usize;
+                if let Some(old) = key[i] {
+                    let new = (old.0, degree(i, &member, &cliques, live[i], sum[i]), j);
                     if new != old {
                         queue.remove(&old);
                         queue.insert(new);
-                        key[j as usize] = Some(new);
+                        key[i] = Some(new);
                     }
                 }
             }
-            out.below[k] = merged;
         }
         out
     }

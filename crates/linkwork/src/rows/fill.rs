@@ -278,6 +278,13 @@ impl Rows {
             return self.coincide(e);
         }
         let (v, row) = linear::distance(e.p[0], e.p[1], e.c[0], e.c[1]);
+        if self.squared {
+            // (|d|^2 - L^2)' = 2 |d| |d|'
+            let at = self.cursor.unwrap_or(self.len());
+            self.squares.push((at, length));
+            let row = row.map(|half| half.map(|x| 2.0 * v * x));
+            return self.equal(Unit::Length, row, v * v - length * length);
+        }
         self.equal(Unit::Length, row, v - length);
     }
 

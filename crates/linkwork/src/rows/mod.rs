@@ -121,6 +121,10 @@ pub struct Rows {
     plan: plan::Plan,
     /// Where the next row goes while rows are rewritten.
     cursor: Option<usize>,
+    /// Distances are kept as `|d|^2 - L^2` instead of `|d| - L`: an experiment of Hong 2005. Stays through fills.
+    pub squared: bool,
+    /// The rows that are squared, with their length.
+    squares: Vec<(usize, f64)>,
 }
 
 /// An angle with its whole turns.
@@ -182,11 +186,24 @@ impl Rows {
         }
     }
 
+    /// What [`Rows::wanted`] is in metres or radians: the same, but for squared distances.
+    pub fn gap(&self, row: usize) -> f64 {
+        let wanted = self.wanted(row);
+        if self.squares.is_empty() {
+            return wanted;
+        }
+        match self.squares.binary_search_by_key(&row, |(r, _)| *r) {
+            // wanted = L^2 - |d|^2
+            Ok(k) => self.squares[k].1 - (self.squares[k].1.powi(2) - wanted).max(0.0).sqrt(),
+            Err(_) => wanted,
+        }
+    }
+
     /// Distance and angle by which one joint's rows are violated.
     pub fn group_gaps(&self, group: &Group) -> Gaps {
         let (mut length, mut angle) = (0.0, 0.0);
         for r in group.range() {
-            let g = self.wanted(r);
+            let g = self.gap(r);
             match self.unit[r] {
                 Unit::Length => length += g * g,
                 Unit::Angle => angle += g * g,
@@ -255,6 +272,7 @@ impl Rows {
         self.angles.clear();
         self.softness.clear();
         self.plan = plan::Plan::default();
+        self.squares.clear();
     }
 
     fn push(&mut self, unit: Unit, jacobian: [HalfRow; 2], low: f64, high: f64) {

@@ -20,14 +20,14 @@ impl Rows {
     }
 
     fn fill_with(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank, gaps_only: bool) {
-        if self.plan.holds(m, s.time) {
-            self.rewrite(m, s, gaps_only);
-        } else {
+        if !self.plan.holds(m, s.time) {
             self.fill(m, s, super::plan::all_joints(m), rank);
             let mut plan = std::mem::take(&mut self.plan);
             plan.make(m, s.time, self);
             self.plan = plan;
         }
+        // Also the first time: the plan's kernels round differently, and a restored state must have the same future.
+        self.rewrite(m, s, gaps_only);
         for (k, j) in m.joints().iter().enumerate() {
             if !j.drives.is_empty() && j.holds_at(s.time) && !m.is_inert(j) {
                 self.fill_drives(m, s, JointId(k as u32), j);
@@ -37,6 +37,26 @@ impl Rows {
             let fixed = spring.solids.iter().all(|i| m.solid(*i).is_fixed());
             if !fixed && spring.during.is_none_or(|d| d.contains(s.time)) {
                 self.fill_spring(m, s, k as u32, spring);
+            }
+        }
+    }
+
+    /// Refills with what one group of a former fill makes at another pose; tells which group that is.
+    pub(crate) fn refill(&mut self, m: &Mechanism, s: &State, g: &Group) -> usize {
+        match g.source {
+            Source::Joint => {
+                self.fill(m, s, [g.joint], |_| g.rank);
+                0
+            }
+            Source::Drive(k) => {
+                self.clear();
+                self.fill_drives(m, s, g.joint, m.joint(g.joint));
+                k as usize
+            }
+            Source::Spring(k) => {
+                self.clear();
+                self.fill_spring(m, s, k, &m.springs[k as usize]);
+                0
             }
         }
     }

@@ -87,6 +87,7 @@ impl Rows {
         self.unit.truncate(plan.rows);
         self.angles.clear();
         self.softness.clear();
+        self.squares.clear();
         plan.turned.clear();
         plan.turned.extend(s.rotations.iter().map(|q| Matrix::from_quat(*q)));
         for b in &plan.balls {

@@ -39,6 +39,7 @@ const PULL_FORCE: f64 = 30.0;
 const LEAST_GRAVITY: f64 = 9.81;
 
 /// One hand's hold.
+#[derive(Clone)]
 pub(super) struct Grip {
     pub hand: u32,
     pub solid: SolidId,

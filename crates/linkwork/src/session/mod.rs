@@ -27,6 +27,8 @@ mod check;
 mod command;
 mod document;
 mod edit;
+mod forces;
+mod fork;
 mod grip;
 mod history;
 mod log;

@@ -200,8 +200,7 @@ impl Session {
             solver_iterations: effort.solver_iterations as usize,
             max_rotation: self.settings.max_rotation,
             most_substeps: effort.substeps.max(1) as usize,
-            out_of_time: None,
-            clock: None,
+            ..StepConfig::default()
         }
     }
 

@@ -103,7 +103,7 @@ impl Problem<'_> {
 }
 
 /// Solves the constraint system. Object-safe; symbolic work in `analyse`, numbers in `factor`, right sides in `solve`.
-pub trait LinearSolver {
+pub trait LinearSolver: Send {
     /// Symbolic work for a pattern of rows. `factor` calls it when the pattern is not the one it knows, so calling it
     /// is only a matter of when the time is spent.
     fn analyse(&mut self, rows: &Rows, masses: &Masses);
@@ -239,7 +239,8 @@ fn larger(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }
 
-fn largest(v: &[f64]) -> f64 {
+/// The largest absolute value; NaN if there is one.
+pub(crate) fn largest(v: &[f64]) -> f64 {
     // Four at a time, so that the comparisons do not wait for each other. `max` drops NaNs; a sum keeps them.
     let (mut most, mut sum) = ([0.0_f64; 4], [0.0; 4]);
     let (fours, rest) = v.as_chunks::<4>();

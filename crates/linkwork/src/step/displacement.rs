@@ -11,14 +11,16 @@
 //! makes it a brake. A particle on a circle that advances by the angle `a` per step has `E/E0 = 1 / (1 + 2 n a^2)` after
 //! `n` steps, and angular momentum drifts; linear momentum stays. It is very robust in return: it has an answer for any
 //! length of the step, and that is why it is what `variational` falls back to. Rotations, on which the paper is silent,
-//! go on by the turn of the last step.
+//! go on by the turn of the last step under their gyroscopic torque (`rotation::spin_ahead`); without it a tumbling solid
+//! would keep its axis, whatever its inertia, and lose two thirds of its angular momentum within seconds.
 
 use super::free::{applied, move_scripted};
+use super::rotation::spin_ahead;
 use super::workspace::rigid_gaps;
 use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::math::{Vector, exp, log};
+use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, Rows};
+use crate::rows::{Law, Rows, Unit};
 use crate::state::State;
 
 pub(super) fn advance(
@@ -30,6 +32,7 @@ pub(super) fn advance(
     end: f64,
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
+    close_new(m, s, w, c, end, &mut done);
     w.masses.update(m, s);
     applied(m, s, &w.masses, &mut w.wrenches);
     // Erratum 4: with steps of h0 and h, the acceleration acts over h (h0 + h) / 2; erratum 3: half a step at first.
@@ -42,7 +45,11 @@ pub(super) fn advance(
         }
         let f = w.wrenches[i];
         s.velocities[i] += f.linear * (w.masses.inverse_mass(i) * over);
-        s.spins[i] += *w.masses.inverse_inertia(i) * f.angular * over;
+        if w.masses.turns(i) {
+            let q = s.rotations[i];
+            let back = q.inverse();
+            s.spins[i] = q * spin_ahead(w.masses.inertia(i), back * s.spins[i], back * f.angular, over);
+        }
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
@@ -61,9 +68,29 @@ pub(super) fn advance(
     }
     s.memory.step = h;
     s.memory.forces.clear();
+    s.memory.forces.extend(w.lambda.iter().map(|l| l / (h * h)));
     s.memory.before.clear();
     s.memory.pull.clear();
     Ok(done)
+}
+
+/// A joint that starts to act (or a start that was never assembled) is closed before it moves anything: through the
+/// positions alone, so that its gap does not turn into speed (1994, section 2.3).
+pub(super) fn close_new(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    end: f64,
+    done: &mut Advanced,
+) {
+    let begin = std::mem::replace(&mut s.time, end);
+    w.relinearise(m, s, c);
+    let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
+    if !known && !(rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9)) {
+        correct(m, s, w, c, None, done);
+    }
+    s.time = begin;
 }
 
 /// The correction of section 3.4: linearise, solve, move, until the gaps are closed or the budget is spent. Rows are
@@ -138,15 +165,17 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
     for k in 0..w.rows.groups.len() {
         let g = w.rows.groups[k];
         for r in g.range() {
-            let (free, now) = ((f64::NEG_INFINITY, f64::INFINITY), value(&w.rows, r));
-            let start = if before.len() == w.rows.len() { value(before, r) } else { now };
+            let free = (f64::NEG_INFINITY, f64::INFINITY);
+            let changed = if before.len() == w.rows.len() { change(before, &w.rows, r) } else { 0.0 };
             let one_sided = !w.rows.is_equality(r);
             let (low, high) = match (g.law, h) {
                 _ if w.saturated[r] => free,
+                // Whatever has a limited force has none where only positions move.
+                (Law::Hold, None) if g.most_force.is_finite() => free,
                 (Law::Hold, _) => continue,
                 (_, None) => free,
                 (Law::Rate(rate), Some(h)) => {
-                    let b = h * rate - (now - start);
+                    let b = h * rate - changed;
                     (b, b)
                 }
                 // A soft bound only pushes once it is crossed.
@@ -156,7 +185,7 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
                     if hold > 0.0 {
                         let gap = -w.rows.wanted(r);
                         w.rows.softness[r] = 1.0 / hold;
-                        let b = (damping * h * (gap + start - now) - w.lambda[r]) / hold - gap;
+                        let b = (damping * h * (gap - changed) - w.lambda[r]) / hold - gap;
                         (b, b)
                     } else {
                         free
@@ -187,6 +216,12 @@ fn saturate(w: &mut Workspace, h: f64) -> bool {
         }
     }
     any
+}
+
+/// By how much a row's value changed between two fills of the same rows. Angles that are not counted jump by whole turns.
+pub(super) fn change(before: &Rows, now: &Rows, r: usize) -> f64 {
+    let change = value(now, r) - value(before, r);
+    if now.unit[r] == Unit::Angle { unwrap_angle(change, 0.0) } else { change }
 }
 
 /// A number that changes as the row's value does.

@@ -44,3 +44,12 @@ pub(crate) fn move_scripted(m: &Mechanism, s: &mut State, h: f64, end: f64) {
         s.spins[i] = log(s.rotations[i] * rotation.inverse()) / h;
     }
 }
+
+/// Velocity and spin of a solid as a row answers to them: zero for what never moves.
+pub(crate) fn moving(m: &Mechanism, s: &State, i: usize) -> [f64; 6] {
+    if m.solids()[i].kernel == Kernel::Fixed {
+        return [0.0; 6];
+    }
+    let (v, o) = (s.velocities[i], s.spins[i]);
+    [v.x, v.y, v.z, o.x, o.y, o.z]
+}

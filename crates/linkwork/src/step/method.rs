@@ -13,14 +13,38 @@ pub enum Method {
     Variational,
     /// Faure 1998: Störmer's free motion, then the correction. Robust, and a brake.
     Displacement,
+    /// Gascuel and Gascuel 1994: free motion, then the joints one by one, in several passes.
+    Relaxation(Relaxation),
+    /// Hong 2005, Eqs. 3-10: constraint forces from accelerations, drift pulled back by feedback.
+    Baumgarte {
+        /// Damping of gaps, 1/s: `2 alpha` times their rate.
+        alpha: f64,
+        /// Stiffness of gaps, 1/s: `beta^2` times their size.
+        beta: f64,
+        /// How accelerations are integrated.
+        integrator: Integrator,
+    },
+    /// Cline and Pai 2003: accelerations, then the drift is projected away.
+    PostStabilization {
+        /// How accelerations are integrated.
+        integrator: Integrator,
+        /// Velocities are projected as well as positions.
+        velocities: bool,
+    },
+    /// Hong 2005, Eqs. 11-16: constraints at the end of the step, in one linear solve.
+    Implicit,
+    /// Articulated bodies over the spanning tree with the classical Runge-Kutta scheme: the reference.
+    Reduced,
 }
 
 /// How explicit methods integrate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Integrator {
+    /// First order, explicit: positions with the old velocities, velocities with the old forces. Gains energy.
+    Euler,
     /// First order: velocities, then positions with the new velocities.
     #[default]
-    Euler,
+    SemiImplicit,
     /// The classical fourth-order Runge-Kutta scheme.
     Rk4,
 }
@@ -39,13 +63,26 @@ pub enum Relaxation {
 
 impl Method {
     /// Every method with its default parameters.
-    pub const ALL: [Method; 2] = [Method::Variational, Method::Displacement];
+    pub const ALL: [Method; 7] = [
+        Method::Variational,
+        Method::Displacement,
+        Method::Relaxation(Relaxation::EffectiveMass),
+        Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::SemiImplicit },
+        Method::PostStabilization { integrator: Integrator::SemiImplicit, velocities: false },
+        Method::Implicit,
+        Method::Reduced,
+    ];
 
     /// Its name on the command line and in scenes.
     pub fn name(self) -> &'static str {
         match self {
             Method::Variational => "variational",
             Method::Displacement => "displacement",
+            Method::Relaxation(_) => "relaxation",
+            Method::Baumgarte { .. } => "baumgarte",
+            Method::PostStabilization { .. } => "post-stabilization",
+            Method::Implicit => "implicit",
+            Method::Reduced => "reduced",
         }
     }
 
@@ -67,13 +104,24 @@ impl Method {
         match self {
             Method::Variational => super::variational::advance(m, s, w, c, h, end),
             Method::Displacement => super::displacement::advance(m, s, w, c, h, end),
+            Method::Relaxation(scheme) => super::relaxation::advance(m, s, w, c, scheme, h, end),
+            Method::Baumgarte { alpha, beta, integrator } => {
+                let p = super::baumgarte::Parameters { alpha, beta, integrator };
+                super::baumgarte::advance(m, s, w, c, p, h, end)
+            }
+            Method::PostStabilization { integrator, velocities } => {
+                let p = super::post_stabilization::Parameters { integrator, velocities };
+                super::post_stabilization::advance(m, s, w, c, p, h, end)
+            }
+            Method::Implicit => super::implicit::advance(m, s, w, c, h, end),
+            Method::Reduced => super::reduced::advance(m, s, w, c, h, end),
         }
     }
 }
 
 /// Into how many pieces a step must be cut so that no solid turns too far in one of them.
 pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
-    if c.method != Method::Variational {
+    if !matches!(c.method, Method::Variational | Method::Relaxation(_)) {
         return 1;
     }
     let fastest = (0..m.solids().len())
@@ -83,5 +131,8 @@ pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
         .sqrt();
     // Two thirds: joints and forces may speed a solid up within the step.
     let pieces = (c.dt * fastest / (0.67 * c.max_rotation)).ceil();
+    // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.
+    let before = if s.memory.step > 0.0 { (0.5 * c.dt / s.memory.step).floor() } else { 1.0 };
+    let pieces = pieces.max(before);
     if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 }
 }

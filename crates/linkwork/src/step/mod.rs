@@ -15,15 +15,22 @@
 //! # Ok::<(), linkwork::ModelError>(())
 //! ```
 
+mod accelerate;
 pub mod assemble;
+mod baumgarte;
 mod displacement;
 mod follow;
 mod free;
+mod implicit;
 mod lanes;
+mod limited;
 pub mod method;
 mod pace;
-#[cfg(test)]
+mod post_stabilization;
+mod reduced;
+mod relaxation;
 mod rotation;
+mod tension;
 #[cfg(test)]
 mod tests;
 mod variational;
@@ -61,6 +68,9 @@ pub struct StepConfig<'a> {
     pub max_rotation: f64,
     /// Most pieces that one step may be cut into.
     pub most_substeps: usize,
+    /// Distance joints keep `|d|^2 - L^2` at zero instead of `|d| - L`: the other form of Hong's 2005 arms. Gaps are reported
+    /// in metres all the same.
+    pub squared_distances: bool,
     /// True ends the work as soon as the state is usable.
     pub out_of_time: Option<&'a dyn Fn() -> bool>,
     /// Seconds, for the stage timings in the report. The library has no clock of its own.
@@ -78,6 +88,7 @@ impl Default for StepConfig<'_> {
             solver_iterations: 1000,
             max_rotation: 0.8,
             most_substeps: 64,
+            squared_distances: false,
             out_of_time: None,
             clock: None,
         }
@@ -89,6 +100,8 @@ impl Default for StepConfig<'_> {
 pub enum Rejected {
     /// Numbers left the range of arithmetic, however short the pieces.
     NotFinite,
+    /// The step is too long for the method. Pieces help; the shortest are taken as well as can be.
+    TooLong,
     /// The length of the step is not a positive finite number.
     BadStep,
     /// The method cannot treat this mechanism.
@@ -100,6 +113,7 @@ impl Rejected {
     pub fn words(self) -> &'static str {
         match self {
             Rejected::NotFinite => "the numbers left the range of arithmetic",
+            Rejected::TooLong => "the step is too long for the method",
             Rejected::BadStep => "the length of the step is not a positive number",
             Rejected::Unsupported => "the method cannot treat this mechanism",
         }
@@ -163,10 +177,12 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     let mut pieces = method::least_pieces(m, state, c);
     loop {
         w.trial.clone_from(state);
+        w.last_try = 2 * pieces > c.most_substeps || w.is_over(c);
         let done = run_pieces(m, w, c, pieces, &mut report);
         report.substeps = pieces;
         match done {
             Ok(()) => break,
+            Err(Rejected::TooLong) if !w.last_try => pieces *= 2,
             Err(Rejected::NotFinite) if 2 * pieces <= c.most_substeps && !w.is_over(c) => pieces *= 2,
             Err(why) => {
                 report.rejected = Some(why);

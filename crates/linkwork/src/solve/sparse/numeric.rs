@@ -63,7 +63,7 @@ macro_rules! wide {
 impl Numeric {
     pub fn resize(&mut self, s: &Symbolic) {
         let u = &s.units;
-        self.packed.resize(&u.packed, LARGE, 0);
+        self.packed.resize(&u.packed, if u.packs.is_empty() { 0 } else { LARGE }, 0);
         self.single.resize(&u.single, u.largest_front, u.largest_scaled);
     }
 

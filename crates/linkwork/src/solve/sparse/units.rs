@@ -6,7 +6,7 @@
 
 use super::lanes::LANES;
 use super::symbolic::{Plan, Shape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// None.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -312,7 +312,7 @@ impl<'a> Builder<'a> {
     /// Per front: the kind of its subtree (`NONE`: not to be packed), and how many fronts it has.
     fn kinds(&self) -> (Vec<u32>, Vec<u32>) {
         let plan = self.plan;
-        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut kinds = vec![NONE; plan.fronts.len()];
         let mut sizes = vec![1u32; plan.fronts.len()];
         let mut key = Vec::new();

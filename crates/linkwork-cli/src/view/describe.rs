@@ -1,0 +1,231 @@
+//! The scene as the page needs it: shapes, colours, joints, and where each stands in the text.
+
+use super::frame::pose;
+use linkwork::formats::Figure;
+use linkwork::graph::Graph;
+use linkwork::scene::{LineIndex, Up};
+use linkwork::session::{Complaint, Session};
+use linkwork::{
+    Direction, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Shape, Solid, SolidId,
+};
+use serde_json::{Map, Value, json};
+
+/// Endless planes are drawn this many times as large as the mechanism.
+const PLANE: f64 = 12.0;
+
+/// What the page is told of a scene. `name` identifies it, `file` is where it can be saved.
+pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, notes: &[String]) -> Value {
+    let (m, s) = (session.mechanism(), session.scene());
+    let figure = Figure::new(m, session.state());
+    let lines = LineIndex::new(session.text());
+    let graph = Graph::new(m);
+    let mut solids: Vec<Map<String, Value>> = m
+        .solids()
+        .iter()
+        .enumerate()
+        .map(|(i, solid)| {
+            let id = SolidId(i as u32);
+            let line = if i == 0 { 0 } else { lines.place(s.sources.solid(id).start as usize).0 };
+            describe_solid(solid, line)
+        })
+        .collect();
+    for part in &figure.parts {
+        let solid = &mut solids[part.solid.index()];
+        if !part.wire {
+            solid.insert("color".into(), json!(part.color));
+        }
+        if let Some(Value::Array(shapes)) = solid.get_mut("shapes") {
+            shapes.extend(part.shapes.iter().map(|p| describe_shape(p, part.wire, figure.radius)));
+        }
+    }
+    let joints: Vec<Value> = (0..m.joints().len() as u32)
+        .map(JointId)
+        .map(|id| {
+            let line = lines.place(s.sources.joint(id).start as usize).0;
+            describe_joint(m, &graph, id, line)
+        })
+        .collect();
+    json!({
+        "event": "scene",
+        "revision": revision,
+        "title": s.title.clone().unwrap_or_else(|| name.to_owned()),
+        "name": name,
+        "file": file,
+        "up": if s.up == Up::Z { "z" } else { "y" },
+        "text": session.text(),
+        "center": figure.center.to_array(),
+        "radius": figure.radius,
+        "solids": solids,
+        "joints": joints,
+        "diagnostics": complaints(session.warnings(), session.text()),
+        "notes": notes,
+    })
+}
+
+fn describe_solid(solid: &Solid, line: usize) -> Map<String, Value> {
+    let kind = match solid.kernel {
+        Kernel::Dynamic if solid.is_fixed() => "fixed",
+        Kernel::Dynamic => "dynamic",
+        Kernel::Fixed => "fixed",
+        Kernel::Scripted(_) => "scripted",
+    };
+    let value = json!({
+        "name": solid.name,
+        "kind": kind,
+        "particle": solid.particle,
+        "color": [0.62, 0.63, 0.65],
+        "mass": solid.mass.mass,
+        "center": solid.mass.center.to_array(),
+        "line": line,
+        "shapes": [],
+    });
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn describe_shape(placed: &PlacedShape, wire: bool, radius: f64) -> Value {
+    let mut value = match &placed.shape {
+        Shape::Sphere(r) => json!({ "type": "sphere", "radius": r }),
+        Shape::Box(size) => json!({ "type": "box", "size": size.to_array() }),
+        Shape::Cylinder { radius, length } => {
+            json!({ "type": "cylinder", "radius": radius, "length": length })
+        }
+        Shape::Capsule { radius, length } => json!({ "type": "capsule", "radius": radius, "length": length }),
+        Shape::Plane => json!({ "type": "plane", "length": PLANE * radius }),
+        Shape::Mesh(mesh) => json!({
+            "type": "mesh",
+            "positions": mesh.vertices.iter().flat_map(|v| v.to_array()).collect::<Vec<_>>(),
+            "indices": mesh.triangles.iter().flatten().collect::<Vec<_>>(),
+        }),
+    };
+    value["pose"] = json!(pose(placed.pose));
+    if wire {
+        value["wire"] = json!(true);
+    }
+    value
+}
+
+fn describe_joint(m: &Mechanism, graph: &Graph, id: JointId, line: usize) -> Value {
+    let joint = m.joint(id);
+    let rank = joint.rank.unwrap_or_else(|| graph.default_rank(id));
+    let end = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+    let range = |word: &str, r: Range| json!({ "direction": word, "min": end(r.min), "max": end(r.max) });
+    let limits: Vec<Value> = joint.limits.iter().map(|l| range(l.direction.word(), l.range)).collect();
+    json!({
+        "name": m.joint_name(id),
+        "kind": kind(joint),
+        "solids": joint.frames.map(|f| f.solid.0),
+        "frames": joint.frames.map(|f| pose(f.pose)),
+        "rank": if rank == Rank::Primary { 1 } else { 2 },
+        "loop": graph.closes_loop(id),
+        "line": line,
+        "enabled": joint.enabled,
+        "motor": !joint.drives.is_empty(),
+        "limits": limits,
+    })
+}
+
+/// What a joint is called by what it locks.
+fn kind(joint: &Joint) -> &'static str {
+    use Direction::*;
+    let point = Mask::POINT.0;
+    let known = [
+        (point, "ball"),
+        (Mask::of(&[T1, T2, T3, R2, R3]).0, "pin"),
+        (Mask::of(&[T2, T3, R2, R3]).0, "cylindrical"),
+        (Mask::of(&[T2, T3, R1, R2, R3]).0, "slider"),
+        (Mask::of(&[T2, T3]).0, "point on line"),
+        (Mask::of(&[T1]).0, "point on plane"),
+        (Mask::of(&[T1, R2, R3]).0, "planar"),
+        (Mask::ALL.0, "weld"),
+    ];
+    match joint {
+        Joint { screw: Some(_), .. } => "screw",
+        Joint { hooke: true, .. } => "cardan",
+        Joint { distance: Some(_), lock, .. } if lock.is_empty() => "distance",
+        Joint { lock, .. } if lock.is_empty() => {
+            if joint.regions.is_empty() {
+                "angle"
+            } else {
+                "point in region"
+            }
+        }
+        Joint { lock, .. } => known.iter().find(|k| k.0 == lock.0).map_or("lock", |k| k.1),
+    }
+}
+
+/// Complaints as the page's editor wants them, with the place of their end.
+pub fn complaints(list: &[Complaint], text: &str) -> Vec<Value> {
+    let lines = LineIndex::new(text);
+    list.iter()
+        .map(|c| {
+            let (end_line, end_column) = lines.place(c.span[1].min(text.len()));
+            json!({
+                "code": c.code,
+                "severity": if c.is_error { "error" } else { "warning" },
+                "message": c.message,
+                "hint": c.hint,
+                "line": c.line,
+                "column": c.column,
+                "end_line": end_line,
+                "end_column": end_column,
+            })
+        })
+        .collect()
+}
+
+/// It moves by itself: motors, scripts, or a push at the start.
+pub fn is_driven(m: &Mechanism) -> bool {
+    let moving =
+        |s: &Solid| s.velocity.length() + s.spin.length() > 0.0 || matches!(s.kernel, Kernel::Scripted(_));
+    m.joints().iter().any(|j| !j.drives.is_empty()) || m.solids().iter().any(moving)
+}
+
+/// Something holds every island that can fall, so that running it does not empty the view.
+pub fn stays(m: &Mechanism) -> bool {
+    if m.gravity.length() == 0.0 {
+        return true;
+    }
+    let graph = Graph::new(m);
+    let held = |joints: &[JointId]| {
+        joints.iter().any(|j| m.joint(*j).frames.iter().any(|f| m.solid(f.solid).is_fixed()))
+    };
+    graph.unheld.is_empty() && graph.islands.iter().all(|i| held(&i.joints))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_told_everything_it_draws() {
+        let text = super::super::gallery::text("slider-crank").expect("a scene");
+        let s = Session::open(&text, &mut |_| Err("none".into())).expect("it is sound");
+        let v = scene(&s, 4, "slider-crank", None, &[]);
+        assert_eq!(v["revision"], 4);
+        let (solids, joints) = (v["solids"].as_array().unwrap(), v["joints"].as_array().unwrap());
+        assert_eq!(solids.len(), s.mechanism().solids().len());
+        assert_eq!(joints.len(), s.mechanism().joints().len());
+        let line = solids[1]["line"].as_u64().unwrap() as usize;
+        let name = solids[1]["name"].as_str().unwrap();
+        assert!(text.lines().nth(line - 1).unwrap().contains(name), "{name} at {line}");
+        assert!(!solids[1]["shapes"].as_array().unwrap().is_empty());
+        let kinds: Vec<&str> = joints.iter().map(|j| j["kind"].as_str().unwrap()).collect();
+        assert!(kinds.contains(&"pin") && kinds.contains(&"slider"), "{kinds:?}");
+        assert!(joints.iter().any(|j| j["loop"] == true && j["rank"] == 2));
+    }
+
+    #[test]
+    fn what_would_fall_out_of_view_is_known() {
+        let open = |text: &str| Session::open(text, &mut |_| Err("none".into())).expect("sound");
+        let falling = open("solid a: mass 1; end");
+        assert!(!stays(falling.mechanism()));
+        let held = open("solid a: mass 1; end joint ball; object2 a; end");
+        assert!(stays(held.mechanism()) && !is_driven(held.mechanism()));
+        let text = super::super::gallery::text("fourbar").expect("a scene");
+        assert!(is_driven(open(&text).mechanism()), "it has a motor");
+        assert!(stays(open("scene gravity 0 0 0; end solid a: mass 1; end").mechanism()));
+    }
+}

@@ -1,0 +1,515 @@
+//! The simulation's thread: sixty ticks a second in real time, commands as they come, frames out. All the thinking is the
+//! session's; this only forwards.
+
+use super::hub::{Answer, Hub, Refusal, Request, Rival, Work, message};
+use super::{describe, frame, gallery};
+use crate::files;
+use axum::body::Bytes;
+use linkwork::record::Frame;
+use linkwork::scene::{Report, limits};
+use linkwork::session::{Applied, Command, Complaint, Session, SessionError, TickReport};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Time between ticks.
+pub const TICK: Duration = Duration::from_nanos(16_666_667);
+/// How often the file is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// Ticks between frames while nothing changes: new clients and clocks need some.
+const IDLE_TICKS: u32 = 12;
+/// Ticks between tables of a comparison.
+const TABLE_TICKS: u32 = 15;
+/// The recorded motion: half a minute, and no more memory than this.
+const RECORDED_FRAMES: usize = 1800;
+const RECORDED_BYTES: usize = 64 << 20;
+/// Milliseconds of work per tick at the start: the rest of the frame is for everything else.
+const BUDGET_MS: f64 = 12.0;
+/// Most methods beside the session's own.
+const MOST_RIVALS: usize = 3;
+/// What the session and its rivals are called.
+const LABELS: [&str; 4] = ["A", "B", "C", "D"];
+/// Largest mesh file.
+const MESH_BYTES: usize = 1 << 28;
+
+/// Where the scene came from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file that is watched.
+    File(PathBuf),
+    /// One of the gallery, or standard input.
+    Named(String),
+}
+
+impl Source {
+    fn name(&self) -> String {
+        match self {
+            Source::File(path) => path.display().to_string(),
+            Source::Named(name) => name.clone(),
+        }
+    }
+
+    /// Mesh files lie beside the scene. A page may not reach beyond that folder.
+    fn mesh(&self, name: &str) -> Result<Vec<u8>, String> {
+        let Source::File(path) = self else { return Err("this scene has no folder to look in".into()) };
+        read_mesh(&files::parent(path), name)
+    }
+}
+
+/// A mesh file in the scene's folder or below it.
+pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
+    let plain = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
+    if !plain {
+        return Err("only files in the scene's own folder can be used in the viewer".into());
+    }
+    match files::read(&folder.join(name), MESH_BYTES) {
+        Ok(bytes) if bytes.len() > MESH_BYTES => Err(format!("larger than {} MiB", MESH_BYTES >> 20)),
+        Ok(bytes) => Ok(bytes),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
+/// kinematic mode there is no other.
+#[derive(Default)]
+struct Recording {
+    frames: VecDeque<Frame>,
+    clock: f64,
+}
+
+impl Recording {
+    fn take(&mut self, session: &Session, elapsed: f64) {
+        let m = session.mechanism();
+        self.clock += elapsed.clamp(1e-3, 0.1);
+        let mut frame = Frame::new(m, session.state(), Default::default());
+        frame.time = self.clock;
+        self.frames.push_back(frame);
+        let most = (RECORDED_BYTES / Frame::bytes(m).max(1)).clamp(2, RECORDED_FRAMES);
+        while self.frames.len() > most {
+            self.frames.pop_front();
+        }
+    }
+}
+
+/// A fork of the session under another method.
+struct Ghost {
+    session: Session,
+    report: TickReport,
+}
+
+/// All that the thread owns.
+pub struct Driver {
+    session: Session,
+    source: Source,
+    /// The file given on the command line, to come back to.
+    home: Option<PathBuf>,
+    stamp: Option<SystemTime>,
+    ghosts: Vec<Ghost>,
+    recording: Recording,
+    hub: Arc<Hub>,
+    tick: u32,
+    revision: u32,
+    /// What clients were told last.
+    enabled: Vec<bool>,
+    settings: String,
+    frame: Vec<u8>,
+    quiet: u32,
+    started: Instant,
+}
+
+impl Driver {
+    /// A session on its way.
+    pub fn new(mut session: Session, source: Source, hub: Arc<Hub>) -> Self {
+        start(&mut session);
+        let home = match &source {
+            Source::File(path) => Some(path.clone()),
+            Source::Named(_) => None,
+        };
+        let mut driver = Self {
+            session,
+            stamp: modified(home.as_deref()),
+            source,
+            home,
+            ghosts: Vec::new(),
+            recording: Recording::default(),
+            hub,
+            tick: 0,
+            revision: 0,
+            enabled: Vec::new(),
+            settings: String::new(),
+            frame: Vec::new(),
+            quiet: 0,
+            started: Instant::now(),
+        };
+        driver.tell_scene();
+        driver.tell_settings();
+        driver
+            .hub
+            .file
+            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        driver.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
+        driver
+    }
+
+    /// Until the last client and the server are gone.
+    pub fn run(mut self, inbox: &Receiver<Request>) {
+        let mut next = Instant::now();
+        let mut last = next;
+        let mut looked = next;
+        loop {
+            // Commands act as they come; a flood of them must not keep the clock from ticking.
+            loop {
+                match inbox.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                    Ok(request) => self.answer(request),
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+                if Instant::now() >= next {
+                    break;
+                }
+            }
+            let now = Instant::now();
+            if now.duration_since(looked) >= LOOK {
+                looked = now;
+                self.look_at_file();
+            }
+            // Nobody looks: nothing runs away meanwhile.
+            if self.hub.frames.receiver_count() > 0 {
+                self.advance(now.duration_since(last).as_secs_f64());
+            }
+            last = now;
+            next += TICK;
+            let now = Instant::now();
+            if next < now {
+                // Too late for some ticks: they are left out, not made up for.
+                next = now;
+            }
+        }
+    }
+
+    fn advance(&mut self, elapsed: f64) {
+        let started = self.started;
+        let clock = move || started.elapsed().as_secs_f64();
+        let report = if self.ghosts.is_empty() {
+            self.session.tick(elapsed, &clock)
+        } else {
+            // Side by side, so that comparing costs no more time than the slowest needs.
+            let session = &mut self.session;
+            let ghosts = &mut self.ghosts;
+            std::thread::scope(|scope| {
+                for ghost in ghosts.iter_mut() {
+                    scope.spawn(move || ghost.report = ghost.session.tick(elapsed, &clock));
+                }
+                session.tick(elapsed, &clock)
+            })
+        };
+        self.tick = self.tick.wrapping_add(1);
+        self.publish(&report, elapsed);
+        if !self.ghosts.is_empty() && self.tick.is_multiple_of(TABLE_TICKS) {
+            self.tell_table(&report);
+        }
+        self.tell_settings();
+    }
+
+    fn publish(&mut self, report: &TickReport, elapsed: f64) {
+        let ghosts: Vec<&Session> = self.ghosts.iter().map(|g| &g.session).collect();
+        let mut bytes = Vec::with_capacity(self.frame.len());
+        frame::encode(&mut bytes, self.tick, self.revision, &self.session, report, &ghosts);
+        self.quiet = if frame::same(&bytes, &self.frame) { self.quiet + 1 } else { 0 };
+        if self.quiet == 0 {
+            self.recording.take(&self.session, elapsed);
+        }
+        if self.quiet.is_multiple_of(IDLE_TICKS) {
+            self.hub.frames.send_replace(Bytes::from(bytes.clone()));
+        }
+        self.frame = bytes;
+    }
+
+    fn answer(&mut self, request: Request) {
+        let result = match request.work {
+            Work::Do(command) => self.apply(*command),
+            Work::Open(id) => self.open(&id),
+            Work::Save => self.save(),
+            Work::Compare(rivals) => self.compare(&rivals),
+            Work::Glb => Ok(Answer::Bytes(self.glb())),
+            Work::Log => serde_json::to_vec(&self.session.log())
+                .map(Answer::Bytes)
+                .map_err(|e| Refusal::new(e.to_string())),
+            Work::Leave(hands) => {
+                for hand in hands {
+                    // It may have let go already.
+                    let _ = self.apply(Command::Release { hand });
+                }
+                Ok(Answer::Value(Value::Null))
+            }
+        };
+        if let Some(reply) = request.reply {
+            // The client may be gone.
+            let _ = reply.send(result);
+        }
+    }
+
+    fn apply(&mut self, command: Command) -> Result<Answer, Refusal> {
+        self.share(&command);
+        let source = self.source.clone();
+        let applied = self.session.apply_with(command, &mut |name| source.mesh(name));
+        match applied {
+            Ok(applied) => Ok(Answer::Value(self.took_effect(&applied))),
+            Err(SessionError::Text { diagnostics }) => {
+                let why = SessionError::Text { diagnostics: diagnostics.clone() };
+                // Places are counted by the complaints themselves; the text they are about is the client's.
+                Err(Refusal {
+                    message: why.to_string(),
+                    diagnostics: diagnostics.iter().map(place).collect(),
+                })
+            }
+            Err(why) => Err(Refusal::new(why.to_string())),
+        }
+    }
+
+    /// Forks get the same hands and the same clock. What changes the past or the scene ends a comparison.
+    fn share(&mut self, command: &Command) {
+        if self.ghosts.is_empty() {
+            return;
+        }
+        match command {
+            Command::Method { .. } | Command::Solver { .. } | Command::Branch => {}
+            Command::SetText { .. }
+            | Command::AddConstraint { .. }
+            | Command::DeleteConstraint { .. }
+            | Command::Undo
+            | Command::Redo
+            | Command::Reset
+            | Command::Scrub { .. } => self.end_comparison(),
+            _ => {
+                for ghost in &mut self.ghosts {
+                    let _ = ghost.session.apply(command.clone());
+                }
+            }
+        }
+    }
+
+    fn took_effect(&mut self, applied: &Applied) -> Value {
+        let enabled: Vec<bool> = self.session.mechanism().joints().iter().map(|j| j.enabled).collect();
+        if applied.reloaded {
+            // Frames of the old scene have other solids.
+            self.recording = Recording::default();
+        }
+        if applied.reloaded || enabled != self.enabled {
+            self.tell_scene();
+        }
+        if !applied.released.is_empty() {
+            let _ = self.hub.events.send(message(json!({ "event": "released", "hands": applied.released })));
+        }
+        for warning in applied.warnings.iter().filter(|w| w.code.is_empty()) {
+            let _ = self.hub.events.send(message(json!({ "event": "note", "message": warning.message })));
+        }
+        self.tell_settings();
+        // The hash of this very moment: later frames may have moved on.
+        json!({ "hash": applied.hash, "joint": applied.joint, "released": applied.released })
+    }
+
+    fn open(&mut self, id: &str) -> Result<Answer, Refusal> {
+        let (text, source) = match (&self.home, id) {
+            (Some(path), "") => {
+                let text = read_text(path).map_err(Refusal::new)?;
+                (text, Source::File(path.clone()))
+            }
+            _ => {
+                let text = gallery::text(id)
+                    .ok_or_else(|| Refusal::new(format!("there is no scene `{id}` in the gallery")))?;
+                (text, Source::Named(id.to_owned()))
+            }
+        };
+        let mut session =
+            Session::open(&text, &mut |name| source.mesh(name)).map_err(|r| refuse(&r, &text))?;
+        start(&mut session);
+        self.end_comparison();
+        self.session = session;
+        self.recording = Recording::default();
+        self.stamp = modified(match &source {
+            Source::File(path) => Some(path),
+            Source::Named(_) => None,
+        });
+        self.source = source;
+        self.hub
+            .file
+            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        self.tell_scene();
+        self.tell_settings();
+        Ok(Answer::Value(Value::Null))
+    }
+
+    fn save(&mut self) -> Result<Answer, Refusal> {
+        let Source::File(path) = &self.source else {
+            return Err(Refusal::new("this scene has no file; download its text instead"));
+        };
+        files::write(path, self.session.text().as_bytes()).map_err(Refusal::new)?;
+        self.stamp = modified(Some(path));
+        Ok(Answer::Value(Value::Null))
+    }
+
+    fn compare(&mut self, rivals: &[Rival]) -> Result<Answer, Refusal> {
+        if rivals.len() > MOST_RIVALS {
+            return Err(Refusal::new(format!("no more than {MOST_RIVALS} methods beside the session's own")));
+        }
+        self.end_comparison();
+        let mut ghosts = Vec::new();
+        for rival in rivals {
+            let mut session = self.session.fork();
+            let settings = [
+                Command::Method { name: rival.method.clone() },
+                Command::Solver { name: rival.solver.clone() },
+            ];
+            for command in settings {
+                session.apply(command).map_err(|e| Refusal::new(e.to_string()))?;
+            }
+            let report = session.look();
+            ghosts.push(Ghost { session, report });
+        }
+        self.ghosts = ghosts;
+        if !self.ghosts.is_empty() {
+            let report = self.session.look();
+            self.tell_table(&report);
+        }
+        Ok(Answer::Value(Value::Null))
+    }
+
+    fn end_comparison(&mut self) {
+        if !self.ghosts.is_empty() {
+            self.ghosts.clear();
+            self.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
+        }
+    }
+
+    fn glb(&mut self) -> Vec<u8> {
+        linkwork::formats::animated_glb(self.session.mechanism(), self.recording.frames.make_contiguous())
+    }
+
+    /// The file changed: its text becomes the session's, unless it has errors; then they are shown and the old scene
+    /// goes on.
+    fn look_at_file(&mut self) {
+        let Source::File(path) = &self.source else { return };
+        let stamp = modified(Some(path));
+        if stamp.is_none() || stamp == self.stamp {
+            return;
+        }
+        self.stamp = stamp;
+        let name = path.file_name().map_or_else(|| self.source.name(), |n| n.to_string_lossy().into_owned());
+        let told = match read_text(path) {
+            Err(why) => json!({ "event": "file", "ok": false, "message": why, "diagnostics": [] }),
+            Ok(text) if text == self.session.text() => {
+                json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })
+            }
+            Ok(text) => match self.apply(Command::SetText { text }) {
+                Ok(_) => {
+                    json!({ "event": "file", "ok": true, "message": format!("{name} was read again"), "diagnostics": [] })
+                }
+                Err(why) => json!({
+                    "event": "file",
+                    "ok": false,
+                    "message": format!("{name} has errors; the scene as it was goes on"),
+                    "diagnostics": why.diagnostics,
+                }),
+            },
+        };
+        self.hub.file.send_replace(message(told));
+    }
+
+    fn tell_scene(&mut self) {
+        self.revision += 1;
+        self.enabled = self.session.mechanism().joints().iter().map(|j| j.enabled).collect();
+        let file = match &self.source {
+            Source::File(path) => Some(path.display().to_string()),
+            Source::Named(_) => None,
+        };
+        let notes = not_simulated(&self.session);
+        let scene =
+            describe::scene(&self.session, self.revision, &self.source.name(), file.as_deref(), &notes);
+        self.hub.scene.send_replace(message(scene));
+    }
+
+    fn tell_settings(&mut self) {
+        let Ok(mut value) = serde_json::to_value(self.session.settings()) else { return };
+        let (undo, redo) = self.session.edit_counts();
+        value["event"] = json!("settings");
+        value["undo"] = json!(undo);
+        value["redo"] = json!(redo);
+        let text = value.to_string();
+        if text != self.settings {
+            self.settings = text;
+            self.hub.settings.send_replace(message(value));
+        }
+    }
+
+    fn tell_table(&self, report: &TickReport) {
+        let row = |k: usize, s: &Session, r: &TickReport| {
+            let apart =
+                s.poses().zip(self.session.poses()).map(|(a, b)| (a.translation - b.translation).length());
+            json!({
+                "label": LABELS[k.min(3)],
+                "method": s.settings().method,
+                "solver": s.settings().solver,
+                "gap": r.gaps.position,
+                "energy": r.energy.total,
+                "drift": apart.fold(0.0, f64::max),
+                "ms": r.receipt.used_ms,
+                "iterations": r.iterations,
+            })
+        };
+        let mut rows = vec![row(0, &self.session, report)];
+        rows.extend(self.ghosts.iter().enumerate().map(|(k, g)| row(k + 1, &g.session, &g.report)));
+        self.hub.table.send_replace(message(json!({ "event": "compare", "rows": rows })));
+    }
+}
+
+/// How a scene begins: within the frame's time unless it says otherwise, and running where a motor or a script moves it
+/// and nothing would fall out of view. Everything else waits for a hand or for the space key.
+fn start(session: &mut Session) {
+    // Nothing can refuse these.
+    if session.settings().budget_ms.is_none() {
+        let _ = session.apply(Command::Budget { ms: Some(BUDGET_MS) });
+    }
+    let m = session.mechanism();
+    if describe::is_driven(m) && describe::stays(m) {
+        let _ = session.apply(Command::Run { on: true });
+    }
+}
+
+/// What the scene asks for and the viewer cannot show yet.
+fn not_simulated(session: &Session) -> Vec<String> {
+    let s = session.scene();
+    let soft = s.cloths.len() + s.tetras.len();
+    if soft > 0 {
+        vec!["Cloth and soft solids of this scene are not simulated yet.".into()]
+    } else {
+        Vec::new()
+    }
+}
+
+fn modified(path: Option<&Path>) -> Option<SystemTime> {
+    std::fs::metadata(path?).and_then(|m| m.modified()).ok()
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = files::read(path, limits::TEXT_BYTES)
+        .map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
+    String::from_utf8(bytes).map_err(|_| format!("`{}` is not text", path.display()))
+}
+
+fn refuse(report: &Report, text: &str) -> Refusal {
+    let list = Complaint::list(report, text);
+    Refusal { message: "the scene has errors".into(), diagnostics: describe::complaints(&list, text) }
+}
+
+/// A complaint about a text that is not at hand: it ends where it begins.
+fn place(c: &Complaint) -> Value {
+    let value = describe::complaints(std::slice::from_ref(c), "");
+    let mut value = value.into_iter().next().unwrap_or(Value::Null);
+    value["end_line"] = json!(c.line);
+    value["end_column"] = json!(c.column + c.span[1].saturating_sub(c.span[0]));
+    value
+}

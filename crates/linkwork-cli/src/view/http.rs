@@ -1,0 +1,212 @@
+//! Routes, and who is let in: the page's files are for everybody, everything else wants the run's token, and the socket
+//! an origin that is this very server.
+
+use super::hub::{Answer, Hub, Work};
+use super::{gallery, socket};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Query, State, WebSocketUpgrade};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use rust_embed::RustEmbed;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(RustEmbed)]
+#[folder = "../../web/dist/"]
+struct Page;
+
+/// Windows at once.
+const MOST_CLIENTS: u32 = 256;
+/// Largest message from a page: a scene's text.
+const MESSAGE_BYTES: usize = 8 << 20;
+
+/// What every request sees.
+pub struct Site {
+    /// To and from the simulation.
+    pub hub: Arc<Hub>,
+    /// Whoever has it is let in.
+    pub token: String,
+    /// Served over TLS.
+    pub secure: bool,
+    /// Names besides addresses and `localhost` under which this server answers.
+    pub host: Option<String>,
+    /// The folder that mesh files of edited texts are looked for in.
+    pub folder: Option<PathBuf>,
+    /// Numbers for clients, and how many there are.
+    pub next: AtomicU32,
+    /// See `next`.
+    pub present: AtomicU32,
+    /// Drawings made so far.
+    pub drawings: Mutex<BTreeMap<String, Option<String>>>,
+}
+
+/// `?token=…`
+#[derive(Deserialize)]
+struct Key {
+    #[serde(default)]
+    token: String,
+}
+
+/// All routes.
+pub fn router(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/ws", get(open_socket))
+        .route("/thumb/{name}", get(thumb))
+        .route("/export/{name}", get(export))
+        .fallback(get(page))
+        .with_state(site)
+}
+
+/// Compares without telling by its time how much was right.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+}
+
+impl Site {
+    fn knows(&self, key: &Key) -> bool {
+        same(&key.token, &self.token)
+    }
+
+    /// The page asks from where it was served: `Origin` is this server as the browser addressed it, and that is an
+    /// address, `localhost`, or the name given with `--host`. Other pages in the same browser are not let in.
+    fn is_own(&self, headers: &HeaderMap) -> bool {
+        let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
+        let (Some(origin), Some(host)) = (text(header::ORIGIN), text(header::HOST)) else { return false };
+        let scheme = if self.secure { "https" } else { "http" };
+        origin == format!("{scheme}://{host}") && self.answers_to(host)
+    }
+
+    fn answers_to(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        name == "localhost" || bare.parse::<IpAddr>().is_ok() || self.host.as_deref() == Some(name)
+    }
+}
+
+/// Why not, in words.
+fn refuse(status: StatusCode, words: &'static str) -> Response {
+    (status, words).into_response()
+}
+
+async fn open_socket(
+    State(site): State<Arc<Site>>,
+    Query(key): Query<Key>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if !site.is_own(&headers) {
+        return refuse(StatusCode::FORBIDDEN, "this page may not talk to linkwork");
+    }
+    if !site.knows(&key) {
+        return refuse(StatusCode::UNAUTHORIZED, "wrong token: use the address that `linkwork view` printed");
+    }
+    if site.present.fetch_add(1, Ordering::Relaxed) >= MOST_CLIENTS {
+        site.present.fetch_sub(1, Ordering::Relaxed);
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many windows");
+    }
+    let guard = Present(site.clone());
+    upgrade.max_message_size(MESSAGE_BYTES).max_frame_size(MESSAGE_BYTES).on_upgrade(
+        move |socket| async move {
+            socket::serve(socket, &guard.0).await;
+            drop(guard);
+        },
+    )
+}
+
+/// Counts a client for as long as it is there, however it goes.
+struct Present(Arc<Site>);
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.present.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn thumb(State(site): State<Arc<Site>>, Query(key): Query<Key>, Path(name): Path<String>) -> Response {
+    if !site.knows(&key) {
+        return refuse(StatusCode::UNAUTHORIZED, "wrong token");
+    }
+    let Some(id) = name.strip_suffix(".svg").map(str::to_owned) else {
+        return refuse(StatusCode::NOT_FOUND, "no such drawing");
+    };
+    // Only names of the gallery are remembered, so that the map cannot be made to grow.
+    let known = gallery::text(&id).is_some();
+    let made = site.drawings.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+    let drawing = match made {
+        Some(made) => made,
+        None if known => {
+            let wanted = id.clone();
+            let drawing = tokio::task::spawn_blocking(move || gallery::drawing(&wanted)).await.ok().flatten();
+            site.drawings.lock().unwrap_or_else(PoisonError::into_inner).insert(id, drawing.clone());
+            drawing
+        }
+        None => None,
+    };
+    match drawing {
+        Some(svg) => {
+            ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "max-age=3600")], svg)
+                .into_response()
+        }
+        None => refuse(StatusCode::NOT_FOUND, "no such drawing"),
+    }
+}
+
+async fn export(State(site): State<Arc<Site>>, Query(key): Query<Key>, Path(name): Path<String>) -> Response {
+    if !site.knows(&key) {
+        return refuse(StatusCode::UNAUTHORIZED, "wrong token");
+    }
+    let (work, kind) = match name.as_str() {
+        "scene.glb" => (Work::Glb, "model/gltf-binary"),
+        "log.json" => (Work::Log, "application/json"),
+        _ => return refuse(StatusCode::NOT_FOUND, "no such file"),
+    };
+    match site.hub.ask(work).await {
+        Ok(Answer::Bytes(bytes)) => {
+            ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-store")], bytes).into_response()
+        }
+        Ok(Answer::Value(_)) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "no file was made"),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, why.message).into_response(),
+    }
+}
+
+/// The page's own files. They hold no secrets; the token is what the page needs to do anything.
+async fn page(uri: Uri) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    let path = if path.is_empty() { "index.html" } else { path };
+    let Some(file) = Page::get(path) else { return refuse(StatusCode::NOT_FOUND, "no such file") };
+    let kind = match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript",
+        "css" => "text/css",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "json" => "application/json",
+        "wasm" => "application/wasm",
+        "glb" => "model/gltf-binary",
+        _ => "application/octet-stream",
+    };
+    // Only what lies there carries a hash in its name.
+    let keep = if path.starts_with("assets/") { "max-age=31536000, immutable" } else { "no-cache" };
+    Response::builder()
+        .header(header::CONTENT_TYPE, kind)
+        .header(header::CACHE_CONTROL, keep)
+        .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .header(header::REFERRER_POLICY, "no-referrer")
+        .header(header::X_FRAME_OPTIONS, "DENY")
+        .header(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+             connect-src 'self' ws: wss: blob:; frame-ancestors 'none'",
+        )
+        .body(Body::from(file.data.into_owned()))
+        .unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be shown"))
+}

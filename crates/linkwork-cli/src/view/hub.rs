@@ -1,0 +1,133 @@
+//! What the simulation's thread and the sockets share: requests one way, frames and events the other. Whatever a client
+//! does or fails to do, the simulation never waits.
+
+use axum::body::Bytes;
+use linkwork::session::Command;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use tokio::sync::{broadcast, oneshot, watch};
+
+/// Version of the messages; the page says which one it speaks.
+pub const PROTOCOL: u32 = 1;
+/// Requests that may wait for the simulation.
+pub const QUEUE: usize = 4096;
+/// Events that a slow client may be behind before it misses some.
+const EVENTS: usize = 64;
+
+/// One method to compare with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rival {
+    /// By name.
+    pub method: String,
+    /// By name.
+    pub solver: String,
+}
+
+/// What clients ask of the simulation.
+#[derive(Debug)]
+pub enum Work {
+    /// A command of the session.
+    Do(Box<Command>),
+    /// Another scene: an id of the gallery.
+    Open(String),
+    /// The text into its file.
+    Save,
+    /// Forks of the session under other methods; none ends it.
+    Compare(Vec<Rival>),
+    /// The scene as a `.glb`.
+    Glb,
+    /// The log.
+    Log,
+    /// A client left while its hands held something.
+    Leave(Vec<u32>),
+}
+
+/// The answer: a value or bytes.
+#[derive(Debug)]
+pub enum Answer {
+    /// For the page.
+    Value(Value),
+    /// A file.
+    Bytes(Vec<u8>),
+}
+
+/// Why not.
+#[derive(Debug)]
+pub struct Refusal {
+    /// One sentence.
+    pub message: String,
+    /// About a text: where.
+    pub diagnostics: Vec<Value>,
+}
+
+impl Refusal {
+    /// A sentence.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), diagnostics: Vec::new() }
+    }
+}
+
+/// A request and where its answer goes.
+pub struct Request {
+    /// What.
+    pub work: Work,
+    /// To whom; nobody listens to drags.
+    pub reply: Option<oneshot::Sender<Result<Answer, Refusal>>>,
+}
+
+/// The sockets' side.
+pub struct Hub {
+    /// The newest frame. A client that is slow sees fewer of them.
+    pub frames: watch::Sender<Bytes>,
+    /// The scene, the settings and the state of the file, each the newest only.
+    pub scene: watch::Sender<Arc<str>>,
+    /// See `scene`.
+    pub settings: watch::Sender<Arc<str>>,
+    /// See `scene`.
+    pub file: watch::Sender<Arc<str>>,
+    /// The table of a comparison.
+    pub table: watch::Sender<Arc<str>>,
+    /// Everything that happens once.
+    pub events: broadcast::Sender<Arc<str>>,
+    inbox: SyncSender<Request>,
+}
+
+impl Hub {
+    /// A hub that sends its requests there.
+    pub fn new(inbox: SyncSender<Request>) -> Self {
+        let text = || watch::Sender::new(Arc::from(""));
+        Self {
+            frames: watch::Sender::new(Bytes::new()),
+            scene: text(),
+            settings: text(),
+            file: text(),
+            table: text(),
+            events: broadcast::Sender::new(EVENTS),
+            inbox,
+        }
+    }
+
+    /// Queues a request without waiting; a full queue refuses.
+    pub fn send(&self, request: Request) -> Result<(), Refusal> {
+        self.inbox.try_send(request).map_err(|e| match e {
+            TrySendError::Full(_) => Refusal::new("too many requests are waiting; this one was dropped"),
+            TrySendError::Disconnected(_) => Refusal::new("the simulation has ended"),
+        })
+    }
+
+    /// Queues work and waits for its answer.
+    pub async fn ask(&self, work: Work) -> Result<Answer, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Request { work, reply: Some(reply) })?;
+        answer.await.map_err(|_| Refusal::new("the simulation has ended"))?
+    }
+}
+
+/// A message to the page: the value with the version put in.
+pub fn message(mut value: Value) -> Arc<str> {
+    value["v"] = json!(PROTOCOL);
+    Arc::from(value.to_string())
+}

@@ -1,0 +1,278 @@
+//! One window: reads its messages within bounds, sends it the newest of everything. A window that cannot keep up sees
+//! fewer frames; one that sends nonsense is told so.
+
+use super::http::Site;
+use super::hub::{Answer, PROTOCOL, Refusal, Request, Rival, Work, message};
+use super::{describe, driver, gallery};
+use axum::extract::ws::{Message, WebSocket};
+use linkwork::scene::load;
+use linkwork::session::{Command, Complaint};
+use linkwork::solve::SolverKind;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+/// Messages a second that a window may send for long, and at once. Four pointers at 120 Hz fit.
+const RATE: f64 = 600.0;
+const BURST: f64 = 1200.0;
+/// Answers that may wait for a window to read them.
+const ANSWERS: usize = 512;
+/// Checks of a text that may run for one window at once: the newest matter, and each takes a core.
+const CHECKS: usize = 2;
+/// A window that does not take a message for so long is gone.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A message from the page.
+#[derive(Deserialize)]
+struct Incoming {
+    v: u32,
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    command: Option<Command>,
+    #[serde(default)]
+    ask: Option<Question>,
+}
+
+/// What is not a command of the session.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Question {
+    Open { scene: String },
+    Check { text: String },
+    Save {},
+    Compare { entries: Vec<Rival> },
+}
+
+/// So many messages now, and so many more a second.
+struct Allowance {
+    left: f64,
+    at: Instant,
+    warned: bool,
+}
+
+impl Allowance {
+    fn take(&mut self) -> bool {
+        let now = Instant::now();
+        self.left = (self.left + RATE * now.duration_since(self.at).as_secs_f64()).min(BURST);
+        self.at = now;
+        if self.left >= 1.0 {
+            self.left -= 1.0;
+            self.warned = false;
+            true
+        } else {
+            false
+        }
+    }
+}
+
+/// Serves a window until it goes.
+pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
+    let client = site.next.fetch_add(1, Ordering::Relaxed);
+    let hub = &site.hub;
+    let mut frames = hub.frames.subscribe();
+    let mut texts = [&hub.scene, &hub.settings, &hub.file, &hub.table].map(|s| s.subscribe());
+    let mut events = hub.events.subscribe();
+    let (answers, mut answered) = mpsc::channel::<Arc<str>>(ANSWERS);
+    let mut hands = BTreeSet::new();
+    let mut allowance = Allowance { left: BURST, at: Instant::now(), warned: false };
+    let checks = Arc::new(tokio::sync::Semaphore::new(CHECKS));
+    if send(&mut socket, hello(client)).await.is_err() {
+        return;
+    }
+    for text in &mut texts {
+        let now = text.borrow_and_update().clone();
+        if send(&mut socket, now).await.is_err() {
+            return;
+        }
+    }
+    let [scene, settings, file, table] = &mut texts;
+    loop {
+        // Text before frames: a frame of a scene that the page does not know yet is wasted.
+        let sent = tokio::select! {
+            biased;
+            Ok(()) = scene.changed() => { let t = scene.borrow_and_update().clone(); send(&mut socket, t).await }
+            Ok(()) = settings.changed() => { let t = settings.borrow_and_update().clone(); send(&mut socket, t).await }
+            Ok(()) = file.changed() => { let t = file.borrow_and_update().clone(); send(&mut socket, t).await }
+            Ok(()) = table.changed() => { let t = table.borrow_and_update().clone(); send(&mut socket, t).await }
+            Some(answer) = answered.recv() => send(&mut socket, answer).await,
+            event = events.recv() => match event {
+                Ok(text) => send(&mut socket, text).await,
+                Err(broadcast::error::RecvError::Lagged(_)) => Ok(()),
+                Err(broadcast::error::RecvError::Closed) => Err(()),
+            },
+            incoming = socket.recv() => match incoming {
+                Some(Ok(Message::Text(text))) => {
+                    if allowance.take() {
+                        receive(text.as_str(), site, &answers, &mut hands, &checks);
+                    } else if !allowance.warned {
+                        allowance.warned = true;
+                        complain(&answers, None, Refusal::new("too many messages: some are dropped"));
+                    }
+                    Ok(())
+                }
+                Some(Ok(Message::Binary(_))) => {
+                    if allowance.take() {
+                        complain(&answers, None, Refusal::new("messages are text"));
+                    }
+                    Ok(())
+                }
+                Some(Ok(Message::Close(_))) | Some(Err(_)) | None => Err(()),
+                Some(Ok(_)) => Ok(()),
+            },
+            Ok(()) = frames.changed() => {
+                let bytes = frames.borrow_and_update().clone();
+                if bytes.is_empty() { Ok(()) } else { deliver(&mut socket, Message::Binary(bytes)).await }
+            }
+            else => Err(()),
+        };
+        if sent.is_err() {
+            break;
+        }
+    }
+    if !hands.is_empty() {
+        // A full queue must not leave a solid hanging in the air.
+        let mut work = Work::Leave(hands.into_iter().collect());
+        while let Err(back) = try_leave(site, work) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            match back {
+                Some(again) => work = again,
+                None => break,
+            }
+        }
+    }
+}
+
+/// Gives the work back when the queue is full; nothing when there is nobody to give it to.
+fn try_leave(site: &Site, work: Work) -> Result<(), Option<Work>> {
+    let Work::Leave(hands) = &work else { return Ok(()) };
+    let copy = hands.clone();
+    match site.hub.send(Request { work, reply: None }) {
+        Ok(()) => Ok(()),
+        Err(why) if why.message.contains("ended") => Err(None),
+        Err(_) => Err(Some(Work::Leave(copy))),
+    }
+}
+
+async fn send(socket: &mut WebSocket, text: Arc<str>) -> Result<(), ()> {
+    deliver(socket, Message::Text(text.as_ref().into())).await
+}
+
+async fn deliver(socket: &mut WebSocket, message: Message) -> Result<(), ()> {
+    match tokio::time::timeout(PATIENCE, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(()),
+    }
+}
+
+fn hello(client: u32) -> Arc<str> {
+    message(json!({
+        "event": "hello",
+        "protocol": PROTOCOL,
+        "version": env!("CARGO_PKG_VERSION"),
+        "client": client,
+        "methods": linkwork::Method::ALL.map(linkwork::Method::name),
+        "solvers": SolverKind::ALL.map(SolverKind::name),
+        "gallery": gallery::items(),
+    }))
+}
+
+/// An answer for the window; one that does not read its answers does without.
+fn tell(answers: &mpsc::Sender<Arc<str>>, value: Value) {
+    let _ = answers.try_send(message(value));
+}
+
+fn complain(answers: &mpsc::Sender<Arc<str>>, id: Option<u64>, why: Refusal) {
+    tell(
+        answers,
+        json!({ "event": "error", "id": id, "message": why.message, "diagnostics": why.diagnostics }),
+    );
+}
+
+fn receive(
+    text: &str,
+    site: &Arc<Site>,
+    answers: &mpsc::Sender<Arc<str>>,
+    hands: &mut BTreeSet<u32>,
+    checks: &Arc<tokio::sync::Semaphore>,
+) {
+    let incoming: Incoming = match serde_json::from_str(text) {
+        Ok(incoming) => incoming,
+        Err(e) => {
+            // The number of the request may be readable even where the rest is not.
+            let id = serde_json::from_str::<Value>(text).ok().and_then(|v| v["id"].as_u64());
+            return complain(answers, id, Refusal::new(format!("this message makes no sense: {e}")));
+        }
+    };
+    let id = incoming.id;
+    if incoming.v != PROTOCOL {
+        let words = format!("the page speaks version {}, linkwork {PROTOCOL}: reload the page", incoming.v);
+        return complain(answers, id, Refusal::new(words));
+    }
+    let work = match (incoming.command, incoming.ask) {
+        (Some(command), None) => {
+            match &command {
+                Command::Grab { hand, .. } => drop(hands.insert(*hand)),
+                Command::Release { hand } | Command::Cancel { hand } => drop(hands.remove(hand)),
+                _ => {}
+            }
+            Work::Do(Box::new(command))
+        }
+        (None, Some(Question::Check { text })) => {
+            return check(text, id, site.clone(), answers.clone(), checks);
+        }
+        (None, Some(Question::Open { scene })) => Work::Open(scene),
+        (None, Some(Question::Save {})) => Work::Save,
+        (None, Some(Question::Compare { entries })) => Work::Compare(entries),
+        _ => return complain(answers, id, Refusal::new("a message holds either a `command` or an `ask`")),
+    };
+    let Some(id) = id else {
+        if let Err(why) = site.hub.send(Request { work, reply: None }) {
+            complain(answers, None, why);
+        }
+        return;
+    };
+    let (reply, answer) = oneshot::channel();
+    if let Err(why) = site.hub.send(Request { work, reply: Some(reply) }) {
+        return complain(answers, Some(id), why);
+    }
+    let answers = answers.clone();
+    tokio::spawn(async move {
+        match answer.await {
+            Ok(Ok(Answer::Value(result))) => {
+                tell(&answers, json!({ "event": "done", "id": id, "result": result }))
+            }
+            Ok(Ok(Answer::Bytes(_))) => tell(&answers, json!({ "event": "done", "id": id })),
+            Ok(Err(why)) => complain(&answers, Some(id), why),
+            Err(_) => complain(&answers, Some(id), Refusal::new("the simulation has ended")),
+        }
+    });
+}
+
+/// Complaints about a text that is being typed. Not the simulation's business, so it does not disturb it.
+fn check(
+    text: String,
+    id: Option<u64>,
+    site: Arc<Site>,
+    answers: mpsc::Sender<Arc<str>>,
+    checks: &Arc<tokio::sync::Semaphore>,
+) {
+    let Ok(permit) = checks.clone().try_acquire_owned() else {
+        return complain(&answers, id, Refusal::new("the last text is still being checked"));
+    };
+    tokio::task::spawn_blocking(move || {
+        let folder = site.folder.clone();
+        let mut mesh = |name: &str| match &folder {
+            Some(folder) => driver::read_mesh(folder, name),
+            None => Err("this scene has no folder to look in".to_owned()),
+        };
+        let (_, report) = load(&text, &mut mesh);
+        let list = describe::complaints(&Complaint::list(&report, &text), &text);
+        tell(&answers, json!({ "event": "done", "id": id, "result": { "diagnostics": list } }));
+        drop(permit);
+    });
+}

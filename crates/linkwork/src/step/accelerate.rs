@@ -1,0 +1,311 @@
+//! Accelerations under constraints, and explicit integrators around them: what `baumgarte` and `post-stabilization`
+//! share.
+//!
+//! Hong 2005, Eqs. 3 and 7-10, with `Phi_q = J`, rows on the velocities of solids (world axes) and gyroscopic torque:
+//! ```text
+//!     J M^-1 J^T l = gamma - J M^-1 F,      a = M^-1 (F + J^T l)
+//!     gamma = -(J v)_q v - 2 alpha J v - beta^2 Phi,      F = forces - (0, w x I w)
+//! ```
+//! (the sign of `l` is that of a force along the row; Eq. 9 goes into Eq. 7, see the errata). The term `(J v)_q v` is the
+//! central difference of `J(q + e v) v` over `2 e` with `v` held: exact to about 1e-10 of its size, and right for every
+//! kind of row without a formula each.
+//!
+//! What the paper leaves open:
+//! - springs, dampers and soft constraints are forces `-k g - c J v`: explicit, so stiff ones need short steps;
+//! - a motor with a speed asks for the acceleration that reaches it within the step;
+//! - a bound asks for no acceleration that would carry the value past it within the step, and for a fifth of the way
+//!   back when it is past it already;
+//! - solids that follow a trajectory have the velocity and acceleration of differences over one step, centred.
+
+use super::free::{applied, moving};
+use super::{Advanced, Integrator, StepConfig, Workspace};
+use crate::math::{Pose, Vector, exp, log, log_jacobian};
+use crate::mechanism::Mechanism;
+use crate::rows::{Law, Rows, Source, dot6};
+use crate::solid::{Kernel, SolidId};
+use crate::state::State;
+
+/// What pulls gaps back: `2 alpha` and `beta^2`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Feedback {
+    pub speed: f64,
+    pub position: f64,
+}
+
+/// Scratch of the explicit methods.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Accelerations: the answer.
+    acceleration: Vec<[f64; 6]>,
+    velocity: Vec<[f64; 6]>,
+    /// `J v`, `(J v)_q v` and `J M^-1 F` per row.
+    speed: Vec<f64>,
+    bend: Vec<f64>,
+    free: Vec<f64>,
+    /// Forces along the rows.
+    pub forces: Vec<f64>,
+    moved: State,
+    base: State,
+    stages: [Stage; 4],
+}
+
+/// Derivatives at one stage of a Runge-Kutta scheme: linear and angular.
+#[derive(Default)]
+struct Stage {
+    velocity: Vec<[Vector; 2]>,
+    acceleration: Vec<[Vector; 2]>,
+}
+
+/// The share of a crossed bound that a step takes back.
+const RETURN: f64 = 0.2;
+
+/// Moves of this size measure the bend of the rows, metres and radians: rounding over it and its square balance.
+const PROBE: f64 = 3e-6;
+
+/// From `s` at `end - h` to `s` at `end`.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn integrate(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    integrator: Integrator,
+    feedback: Feedback,
+    h: f64,
+    end: f64,
+    done: &mut Advanced,
+) {
+    let begin = s.time;
+    accelerations(m, s, w, c, feedback, h, done);
+    let n = s.centers.len();
+    match integrator {
+        Integrator::Euler | Integrator::SemiImplicit => {
+            for i in (0..n).filter(|i| w.masses.moves(*i)) {
+                let [a, b] = split(&w.explicit.acceleration[i]);
+                let (v, o) = (s.velocities[i] + a * h, s.spins[i] + b * h);
+                let (dx, turn) = if integrator == Integrator::SemiImplicit {
+                    (v, o)
+                } else {
+                    (s.velocities[i], s.spins[i])
+                };
+                s.centers[i] += dx * h;
+                s.rotations[i] = (exp(turn * h) * s.rotations[i]).normalize();
+                (s.velocities[i], s.spins[i]) = (v, o);
+            }
+        }
+        Integrator::Rk4 => {
+            // Rotations as R = exp(u) R_n with u' = K(u) w (Munthe-Kaas), so that the order is not lost.
+            let mut base = std::mem::take(&mut w.explicit.base);
+            base.clone_from(s);
+            keep_stage(s, w, &base, 0);
+            for (k, part) in [(1, 0.5), (2, 0.5), (3, 1.0)] {
+                for i in (0..n).filter(|i| w.masses.moves(*i)) {
+                    let stage = &w.explicit.stages[k - 1];
+                    place(s, &base, i, stage.velocity[i], stage.acceleration[i], part * h);
+                }
+                s.time = if k == 3 { end } else { begin + part * h };
+                follow(m, s, h, None);
+                accelerations(m, s, w, c, feedback, h, done);
+                keep_stage(s, w, &base, k);
+            }
+            for i in (0..n).filter(|i| w.masses.moves(*i)) {
+                let sum = |of: &dyn Fn(&Stage) -> Vector| {
+                    let [a, b, c, d] = [0, 1, 2, 3].map(|k| of(&w.explicit.stages[k]));
+                    (a + (b + c) * 2.0 + d) / 6.0
+                };
+                let velocity = [0, 1].map(|x| sum(&|k: &Stage| k.velocity[i][x]));
+                let acceleration = [0, 1].map(|x| sum(&|k: &Stage| k.acceleration[i][x]));
+                place(s, &base, i, velocity, acceleration, h);
+            }
+            w.explicit.base = base;
+        }
+    }
+    s.time = end;
+    follow(m, s, h, None);
+}
+
+/// Remembers the derivatives at a stage.
+fn keep_stage(s: &State, w: &mut Workspace, base: &State, k: usize) {
+    let stage = &mut w.explicit.stages[k];
+    stage.velocity.clear();
+    stage.acceleration.clear();
+    for i in 0..s.centers.len() {
+        let turned = log(s.rotations[i] * base.rotations[i].inverse());
+        stage.velocity.push([s.velocities[i], log_jacobian(turned) * s.spins[i]]);
+        stage.acceleration.push(split(&w.explicit.acceleration[i]));
+    }
+}
+
+/// `base` and `h` times the derivatives.
+fn place(s: &mut State, base: &State, i: usize, velocity: [Vector; 2], acceleration: [Vector; 2], h: f64) {
+    s.centers[i] = base.centers[i] + velocity[0] * h;
+    s.rotations[i] = (exp(velocity[1] * h) * base.rotations[i]).normalize();
+    s.velocities[i] = base.velocities[i] + acceleration[0] * h;
+    s.spins[i] = base.spins[i] + acceleration[1] * h;
+}
+
+fn split(x: &[f64; 6]) -> [Vector; 2] {
+    [Vector::new(x[0], x[1], x[2]), Vector::new(x[3], x[4], x[5])]
+}
+
+fn join(a: Vector, b: Vector) -> [f64; 6] {
+    [a.x, a.y, a.z, b.x, b.y, b.z]
+}
+
+/// Puts the solids with a trajectory where they are at the state's time, with the velocity (and acceleration) of centred
+/// differences over a step.
+fn follow(m: &Mechanism, s: &mut State, h: f64, mut accelerations: Option<&mut [[f64; 6]]>) {
+    for (i, solid) in m.solids().iter().enumerate() {
+        let Kernel::Scripted(t) = solid.kernel else { continue };
+        let at = |time: f64| -> Pose { m.trajectories[t.0 as usize].pose(time) };
+        let velocity = |time: f64| {
+            let (a, b) = (at(time - 0.5 * h), at(time + 0.5 * h));
+            let center = solid.mass.center;
+            let shift = b.transform_point(center) - a.transform_point(center);
+            join(shift / h, log(b.rotation * a.rotation.inverse()) / h)
+        };
+        s.set_pose(m, SolidId(i as u32), at(s.time));
+        let [v, o] = split(&velocity(s.time));
+        (s.velocities[i], s.spins[i]) = (v, o);
+        if let Some(out) = &mut accelerations {
+            let (a, b) = (velocity(s.time - 0.5 * h), velocity(s.time + 0.5 * h));
+            for k in 0..6 {
+                out[i][k] = (b[k] - a[k]) / h;
+            }
+        }
+    }
+}
+
+/// Accelerations of all solids at `s`, into the scratch; rows and masses are left there.
+fn accelerations(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    feedback: Feedback,
+    h: f64,
+    done: &mut Advanced,
+) {
+    let solids = s.centers.len();
+    let mut x = std::mem::take(&mut w.explicit);
+    x.acceleration.clear();
+    x.acceleration.resize(solids, [0.0; 6]);
+    follow(m, s, h, Some(&mut x.acceleration));
+    w.relinearise(m, s, c);
+    let clock = w.start(c);
+    let n = w.rows.len();
+    x.velocity.clear();
+    x.velocity.extend((0..solids).map(|i| moving(m, s, i)));
+    for v in [&mut x.speed, &mut x.bend, &mut x.free, &mut x.forces] {
+        v.clear();
+        v.resize(n, 0.0);
+    }
+    w.rows.apply(&x.velocity, &mut x.speed);
+    bend(m, s, w, &mut x);
+    applied(m, s, &w.masses, &mut w.wrenches);
+    soft_forces(w, &mut x);
+    for i in (0..solids).filter(|i| w.masses.moves(*i)) {
+        let (q, f) = (s.rotations[i], w.wrenches[i]);
+        let spin = s.spins[i];
+        let gyroscopic = spin.cross(q * (*w.masses.inertia(i) * (q.inverse() * spin)));
+        x.acceleration[i] = w.masses.accelerate(i, &join(f.linear, f.angular - gyroscopic));
+    }
+    w.rows.apply(&x.acceleration, &mut x.free);
+    ask(&mut w.rows, &x, feedback, h);
+    w.stop(c, clock, |t| &mut t.motion);
+    done.solver_iterations += super::limited::solve(w, c, solids, 1.0);
+    done.iterations += 1;
+    for (r, f) in x.forces.iter_mut().enumerate() {
+        *f += w.correction.lambda[r];
+    }
+    for i in (0..solids).filter(|i| w.masses.moves(*i)) {
+        for k in 0..6 {
+            x.acceleration[i][k] += w.correction.dq[i][k];
+        }
+    }
+    w.explicit = x;
+}
+
+/// `(J v)_q v` by central differences.
+fn bend(m: &Mechanism, s: &State, w: &mut Workspace, x: &mut Scratch) {
+    let fastest = x.velocity.iter().flatten().fold(0.0_f64, |a, b| a.max(b.abs()));
+    if !(fastest > 0.0 && fastest.is_finite()) {
+        return;
+    }
+    let e = PROBE / fastest;
+    for sign in [1.0, -1.0] {
+        x.moved.clone_from(s);
+        for (i, v) in x.velocity.iter().enumerate() {
+            x.moved.displace(i, &v.map(|v| v * e * sign));
+        }
+        let graph = &w.graph;
+        w.next.fill_motion(m, &x.moved, |j| graph.default_rank(j));
+        for g in &w.next.groups {
+            let [a, b] = g.solids;
+            for r in g.range() {
+                let [ja, jb] = &w.next.jacobian[r];
+                x.bend[r] += sign * (dot6(ja, &x.velocity[a]) + dot6(jb, &x.velocity[b])) / (2.0 * e);
+            }
+        }
+    }
+}
+
+/// Springs, dampers and soft constraints, added to the wrenches.
+fn soft_forces(w: &mut Workspace, x: &mut Scratch) {
+    for g in &w.rows.groups {
+        let Law::Soft { stiffness, damping } = g.law else { continue };
+        for r in g.range() {
+            let wanted = w.rows.wanted(r);
+            let mut force = stiffness * wanted - damping * x.speed[r];
+            if !w.rows.is_equality(r) && force * wanted <= 0.0 {
+                force = 0.0; // A bound pushes back and never pulls.
+            }
+            let force = force.clamp(-g.most_force, g.most_force);
+            x.forces[r] = force;
+            for (side, solid) in g.solids.into_iter().enumerate() {
+                let [linear, angular] = split(&w.rows.jacobian[r][side]);
+                w.wrenches[solid].linear += linear * force;
+                w.wrenches[solid].angular += angular * force;
+            }
+        }
+    }
+}
+
+/// Turns what rows ask of positions into what they ask of the constraint forces' accelerations.
+fn ask(rows: &mut Rows, x: &Scratch, feedback: Feedback, h: f64) {
+    for k in 0..rows.groups.len() {
+        let g = rows.groups[k];
+        for r in g.range() {
+            let (low, high) = (rows.low[r], rows.high[r]);
+            let base = -x.bend[r] - x.free[r];
+            let reach = |speed: f64| base + (speed - x.speed[r]) / h;
+            let toward = |gap: f64, past: bool| reach(if past { RETURN * gap } else { gap } / h);
+            let ask = match g.law {
+                Law::Soft { .. } => (f64::NEG_INFINITY, f64::INFINITY),
+                Law::Rate(rate) => (reach(rate), reach(rate)),
+                Law::Hold if low != high => (toward(low, low > 0.0), toward(high, high < 0.0)),
+                // A motor of limited strength has further to go than a joint drifts.
+                Law::Hold if g.source != Source::Joint && g.most_force.is_finite() => {
+                    (toward(low, true), toward(low, true))
+                }
+                Law::Hold => {
+                    let b = base - feedback.speed * x.speed[r] + feedback.position * low;
+                    (b, b)
+                }
+            };
+            (rows.low[r], rows.high[r]) = ask;
+        }
+    }
+}
+
+/// What every explicit method does last: counted angles and forces into the state. Rows are left at `s`.
+pub(super) fn finish(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64) {
+    w.relinearise(m, s, c);
+    for a in &w.rows.angles {
+        s.angles[a.slot] = a.value;
+    }
+    s.memory.step = h;
+    s.memory.forces.clone_from(&w.explicit.forces);
+    s.memory.before.clear();
+    s.memory.pull.clear();
+}

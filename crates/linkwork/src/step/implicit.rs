@@ -1,0 +1,115 @@
+//! `implicit`: Hong 2005, Eqs. 11-16. Constraints at the end of the step, linearised at its start: one linear system.
+//!
+//! ```text
+//!     v_{n+1} = v_n + h M^-1 (F - Phi_q^T l)                                                   (11)
+//!     q_{n+1} = q_n + h v_{n+1}                                                                (12)
+//!     Phi + Phi_q (q_{n+1} - q_n) + Phi_t h = 0                                                (14)
+//!     Phi_q M^-1 Phi_q^T l = Phi / h^2 + Phi_t / h + Phi_q (v_n / h + M^-1 F)                  (16)
+//! ```
+//! First order, and damped: the curvature of a constraint is met a step late, so a particle on a circle runs outside of
+//! it by `theta^2 / 2` of the radius per step of angle `theta`, and comes back. This is one Newton step of `variational`
+//! without its velocities. A start that does not meet the constraints is pulled in within a step or two, and its gap
+//! turns into speed for as long.
+//!
+//! The paper has particles. For solids the gyroscopic torque is taken at the end of the step (`rotation::spin_ahead`):
+//! explicitly it would feed energy into every tumbling solid. Soft rows are implicit as well:
+//! `F = -k (g + h J v_{n+1}) - c J v_{n+1}`.
+
+use super::free::{applied, move_scripted, moving};
+use super::rotation::spin_ahead;
+use super::{Advanced, Rejected, StepConfig, Workspace, limited};
+use crate::math::{Vector, exp};
+use crate::mechanism::Mechanism;
+use crate::rows::Law;
+use crate::state::State;
+
+pub(super) fn advance(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    c: &StepConfig,
+    h: f64,
+    end: f64,
+) -> Result<Advanced, Rejected> {
+    let mut done = Advanced { iterations: 1, ..Advanced::default() };
+    let solids = s.centers.len();
+    w.masses.update(m, s);
+    let clock = w.start(c);
+    applied(m, s, &w.masses, &mut w.wrenches);
+    // What acts at the end of the step is what must hold there.
+    s.time = end;
+    w.stop(c, clock, |t| &mut t.motion);
+    w.relinearise(m, s, c);
+    let clock = w.start(c);
+    free_velocities(s, w, h);
+    // Phi_t h: what the motion of solids with a trajectory does to the rows.
+    move_scripted(m, s, h, end);
+    w.push.clear();
+    w.push.extend((0..solids).map(|i| moving(m, s, i).map(|x| x * h)));
+    ask(w, h);
+    w.stop(c, clock, |t| &mut t.motion);
+    done.solver_iterations += limited::solve(w, c, solids, h * h);
+    for i in (0..solids).filter(|i| w.masses.moves(*i)) {
+        let d = w.correction.dq[i].map(|x| x / h);
+        s.velocities[i] += Vector::new(d[0], d[1], d[2]);
+        s.spins[i] += Vector::new(d[3], d[4], d[5]);
+        s.centers[i] += s.velocities[i] * h;
+        s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
+    }
+    s.memory.step = h;
+    s.memory.forces.clear();
+    s.memory.forces.extend(w.correction.lambda.iter().map(|l| l / (h * h)));
+    s.memory.before.clear();
+    s.memory.pull.clear();
+    w.relinearise(m, s, c);
+    for a in &w.rows.angles {
+        s.angles[a.slot] = a.value;
+    }
+    Ok(done)
+}
+
+/// `v_n + h M^-1 F`, gyroscopic torque included.
+pub(super) fn free_velocities(s: &mut State, w: &Workspace, h: f64) {
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        let (q, f) = (s.rotations[i], w.wrenches[i]);
+        s.velocities[i] += f.linear * (w.masses.inverse_mass(i) * h);
+        if w.masses.turns(i) {
+            let back = q.inverse();
+            s.spins[i] = q * spin_ahead(w.masses.inertia(i), back * s.spins[i], back * f.angular, h);
+        }
+    }
+}
+
+/// What rows ask of the constraint forces' displacements, given the free ones in `w.push`.
+fn ask(w: &mut Workspace, h: f64) {
+    let n = w.rows.len();
+    w.delta.clear();
+    w.delta.resize(n, 0.0);
+    w.rows.apply(&w.push, &mut w.delta);
+    w.rows.softness.clear();
+    if w.rows.groups.iter().any(|g| matches!(g.law, Law::Soft { .. })) {
+        w.rows.softness.resize(n, 0.0);
+    }
+    for k in 0..w.rows.groups.len() {
+        let g = w.rows.groups[k];
+        for r in g.range() {
+            let free = w.delta[r];
+            let ask = match g.law {
+                Law::Hold => (w.rows.low[r] - free, w.rows.high[r] - free),
+                Law::Rate(rate) => (h * rate - free, h * rate - free),
+                Law::Soft { stiffness, damping } => {
+                    let hold = stiffness * h * h + damping * h;
+                    let crossed = w.rows.is_equality(r) || w.rows.wanted(r) != 0.0;
+                    if hold > 0.0 && crossed {
+                        w.rows.softness[r] = 1.0 / hold;
+                        let b = stiffness * h * h * w.rows.wanted(r) / hold - free;
+                        (b, b)
+                    } else {
+                        (f64::NEG_INFINITY, f64::INFINITY)
+                    }
+                }
+            };
+            (w.rows.low[r], w.rows.high[r]) = ask;
+        }
+    }
+}

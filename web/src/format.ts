@@ -1,0 +1,26 @@
+/** Numbers the way people read them. */
+
+/** A length in metres as m, mm or µm with three digits. */
+export function length(metres: number): string {
+  const a = Math.abs(metres);
+  if (!Number.isFinite(metres)) return '–';
+  if (a === 0) return '0';
+  if (a >= 1) return `${digits(metres)} m`;
+  if (a >= 1e-4) return `${digits(metres * 1e3)} mm`;
+  if (a >= 1e-7) return `${digits(metres * 1e6)} µm`;
+  return `${metres.toExponential(1)} m`;
+}
+
+/** Three significant digits without an exponent where that is short. */
+export function digits(x: number): string {
+  if (!Number.isFinite(x)) return '–';
+  const a = Math.abs(x);
+  if (a === 0) return '0';
+  if (a >= 1e5 || a < 1e-3) return x.toExponential(1);
+  if (a >= 100) return x.toFixed(0);
+  if (a >= 10) return x.toFixed(1);
+  return x.toFixed(2);
+}
+
+/** Seconds with two decimals. */
+export const seconds = (t: number): string => `${t.toFixed(2)} s`;

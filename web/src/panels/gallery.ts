@@ -1,0 +1,52 @@
+/** The scenes that come with the program, each with its drawing and what to try. */
+
+import type { App } from '../app';
+import { h } from '../dom';
+import type { Panel } from './dock';
+
+export function gallery(app: App): Panel {
+  const list = h('ul', { class: 'gallery', role: 'list' });
+  const find = h('input', { type: 'search', placeholder: 'Find a scene…', 'aria-label': 'Find a scene' });
+  const element = h('div', {}, h('div', { class: 'row' }, find), list);
+
+  const filter = () => {
+    const words = find.value.toLowerCase();
+    for (const item of list.children as HTMLCollectionOf<HTMLElement>) {
+      item.hidden = !item.textContent!.toLowerCase().includes(words);
+    }
+  };
+  find.addEventListener('input', filter);
+
+  app.on('hello', ({ gallery }) => {
+    list.replaceChildren(
+      ...gallery.map((item) =>
+        h(
+          'li',
+          {},
+          h(
+            'button',
+            {
+              type: 'button',
+              class: 'card',
+              'data-scene': item.id,
+              onclick: () => {
+                app.ask({ open: { scene: item.id } }).catch((e: Error) => app.toast(e.message, true));
+              },
+            },
+            h('img', { src: app.url(`thumb/${item.id}.svg`), alt: '', loading: 'lazy', width: 160, height: 100 }),
+            h('strong', {}, item.title),
+            h('span', { class: 'about' }, item.about),
+            item.attempt ? h('span', { class: 'try' }, h('b', {}, 'Try: '), item.attempt) : null,
+          ),
+        ),
+      ),
+    );
+    filter();
+  });
+  app.on('scene', ({ name }) => {
+    for (const card of list.querySelectorAll<HTMLElement>('.card')) {
+      card.setAttribute('aria-current', String(card.dataset.scene === name));
+    }
+  });
+  return { id: 'scenes', title: 'Scenes', side: 'left', key: 'g', element };
+}

@@ -1,0 +1,208 @@
+/** Solids and constraints as lists that a keyboard and a screen reader can use. */
+
+import type { App } from '../app';
+import * as command from '../commands';
+import { h } from '../dom';
+import { digits, length } from '../format';
+import type { JointInfo, SceneMessage, Vec3 } from '../protocol';
+import type { Panel } from './dock';
+
+/** Names of joints that picking two solids can make. */
+const KINDS = ['ball', 'pin', 'weld', 'slider', 'cylindrical', 'point-on-line', 'point-on-plane', 'planar', 'cardan', 'distance'];
+
+export interface OutlineHooks {
+  /** Enter on a solid: the keyboard takes hold of it. */
+  grab: (solid: number) => void;
+  /** Show the line in the text. */
+  reveal: (line: number) => void;
+  /** The direction in which the user looks, scene coordinates: the axis of a new pin. */
+  gaze: () => Vec3;
+}
+
+export function outline(app: App, hooks: OutlineHooks): Panel {
+  const find = h('input', { type: 'search', placeholder: 'Filter by name…', 'aria-label': 'Filter by name' });
+  const solids = h('ul', { class: 'list solids', 'aria-label': 'Solids' });
+  const joints = h('ul', { class: 'list joints', 'aria-label': 'Constraints' });
+  const solidsTitle = h('h3', {});
+  const jointsTitle = h('h3', {});
+  const kind = h('select', { 'aria-label': 'Kind of the new constraint' }, ...KINDS.map((k) => h('option', {}, k)));
+  const pickHint = h('p', { class: 'hint', role: 'status' });
+  const addButton = h('button', { type: 'button', id: 'add-constraint' }, 'Join two solids…');
+  const element = h(
+    'div',
+    {},
+    h('div', { class: 'row' }, find),
+    solidsTitle,
+    solids,
+    jointsTitle,
+    joints,
+    h('div', { class: 'row add' }, addButton, kind),
+    pickHint,
+  );
+
+  const stopPicking = (words = '') => {
+    app.picker = null;
+    addButton.textContent = 'Join two solids…';
+    addButton.setAttribute('aria-pressed', 'false');
+    pickHint.textContent = words;
+    app.emit('picking', false);
+  };
+  let first: { solid: number; point: Vec3 } | null = null;
+  addButton.addEventListener('click', () => {
+    if (app.picker) return stopPicking();
+    first = null;
+    addButton.textContent = 'Stop picking';
+    addButton.setAttribute('aria-pressed', 'true');
+    pickHint.textContent = 'Pick the first solid, where the joint shall be (Escape stops).';
+    app.emit('picking', true);
+    app.picker = (solid, point) => {
+      if (!first) {
+        first = { solid, point };
+        pickHint.textContent = `“${name(solid)}” it is. Now the second solid.`;
+        return;
+      }
+      if (first.solid === solid) {
+        pickHint.textContent = 'A solid cannot be joined to itself: pick another one.';
+        return;
+      }
+      const [a, k] = [first, kind.value];
+      const far = Math.hypot(...a.point.map((x, i) => x - point[i]!));
+      const apart = far > 1e-9 ? point : null;
+      const axis = ['pin', 'slider', 'cylindrical', 'planar', 'point-on-plane', 'point-on-line'].includes(k) ? hooks.gaze() : null;
+      const [from, to] = [name(a.solid), name(solid)];
+      stopPicking();
+      void app.do(command.addConstraint(k, a.solid, solid, a.point, apart, axis)).then((ok) => {
+        pickHint.textContent = ok ? `A ${k} now joins “${from}” and “${to}”. Undo takes it back.` : '';
+      });
+    };
+  });
+  app.on('picking', (on) => {
+    if (!on && app.picker === null && addButton.getAttribute('aria-pressed') === 'true') stopPicking();
+  });
+
+  const name = (solid: number) => app.scene?.solids[solid]?.name ?? String(solid);
+
+  const solidRow = (scene: SceneMessage, i: number) => {
+    const s = scene.solids[i]!;
+    const swatch = h('i', { class: 'swatch', 'aria-hidden': 'true' });
+    swatch.style.background = `rgb(${s.color.map((c) => Math.round(255 * c)).join()})`;
+    const what = s.kind === 'dynamic' ? `${digits(s.mass)} kg` : s.kind;
+    return h(
+      'li',
+      { 'data-solid': i },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'item',
+          onclick: () => app.select({ kind: 'solid', id: i }),
+          ondblclick: () => hooks.reveal(s.line),
+          onfocus: () => app.select({ kind: 'solid', id: i }),
+          onkeydown: (e: KeyboardEvent) => {
+            if (e.key === 'Enter') {
+              e.preventDefault();
+              hooks.grab(i);
+            }
+          },
+        },
+        swatch,
+        h('span', { class: 'name' }, s.name),
+        h('span', { class: 'what' }, what),
+      ),
+    );
+  };
+
+  const jointRow = (joint: JointInfo, i: number) => {
+    const box = h('input', {
+      type: 'checkbox',
+      'aria-label': `${joint.name} holds`,
+      title: 'Holds',
+      checked: joint.enabled,
+      onchange: () => void app.do(command.enable(i, box.checked)),
+    });
+    return h(
+      'li',
+      { 'data-joint': i, class: joint.enabled ? '' : 'off' },
+      box,
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'item',
+          title: `${name(joint.solids[0])} – ${name(joint.solids[1])}, line ${joint.line}`,
+          onclick: () => app.select({ kind: 'joint', id: i }),
+          onfocus: () => app.select({ kind: 'joint', id: i }),
+          onkeydown: (e: KeyboardEvent) => {
+            if (e.key === 'Delete') void app.do(command.deleteConstraint(i));
+          },
+        },
+        h('i', { class: joint.rank === 1 ? 'rank primary' : 'rank secondary', title: joint.rank === 1 ? 'primary' : 'secondary' }),
+        h('span', { class: 'name' }, joint.name),
+        h('span', { class: 'what' }, joint.kind + (joint.loop ? ' · loop' : '')),
+      ),
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'delete',
+          'aria-label': `Delete ${joint.name}`,
+          title: 'Delete from the text',
+          onclick: () => void app.do(command.deleteConstraint(i)),
+        },
+        '×',
+      ),
+    );
+  };
+
+  const filter = () => {
+    const words = find.value.toLowerCase();
+    for (const item of element.querySelectorAll<HTMLElement>('.list > li')) {
+      item.hidden = !item.textContent!.toLowerCase().includes(words);
+    }
+  };
+  find.addEventListener('input', filter);
+
+  app.on('scene', (scene) => {
+    // Thousands of rows would cost more than they tell; the filter reaches the rest.
+    const most = 600;
+    const rows = scene.solids.slice(1, most).map((_, k) => solidRow(scene, k + 1));
+    solidsTitle.textContent = `${scene.solids.length - 1} solids${scene.solids.length > most ? ` (${most} listed)` : ''}`;
+    jointsTitle.textContent = `${scene.joints.length} constraints${scene.joints.length > most ? ` (${most} listed)` : ''}`;
+    const keep = document.activeElement?.closest('li')?.dataset;
+    solids.replaceChildren(...rows);
+    joints.replaceChildren(...scene.joints.slice(0, most).map(jointRow));
+    filter();
+    if (keep?.joint) joints.querySelector<HTMLElement>(`[data-joint="${keep.joint}"] .item`)?.focus();
+    mark();
+  });
+
+  const mark = () => {
+    const s = app.selection;
+    for (const old of element.querySelectorAll('.chosen')) old.classList.remove('chosen');
+    if (!s) return;
+    const row = element.querySelector(`[data-${s.kind}="${s.id}"]`);
+    row?.classList.add('chosen');
+    if (row && !row.contains(document.activeElement)) row.scrollIntoView({ block: 'nearest' });
+    if (s.kind === 'joint') {
+      for (const end of app.scene!.joints[s.id]!.solids) element.querySelector(`[data-solid="${end}"]`)?.classList.add('chosen');
+    }
+  };
+  app.on('selection', mark);
+
+  // Which constraint is the most open one, a few times a second.
+  let last = 0;
+  app.on('frame', (frame) => {
+    const now = performance.now();
+    if (now - last < 250 || element.offsetParent === null) return;
+    last = now;
+    for (const old of joints.querySelectorAll('.worst')) {
+      old.classList.remove('worst');
+      old.querySelector('.gap')?.remove();
+    }
+    if (frame.worst < 0 || !frame.missed) return;
+    const row = joints.querySelector(`[data-joint="${frame.worst}"]`);
+    row?.classList.add('worst');
+    row?.querySelector('.what')?.append(h('b', { class: 'gap' }, ` open ${length(frame.gap)}`));
+  });
+  return { id: 'outline', title: 'Parts', side: 'left', key: 'l', element };
+}

@@ -1,0 +1,153 @@
+/** Live curves of the last half minute, and the same as CSV. */
+
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { App } from '../app';
+import { download, h } from '../dom';
+import { digits } from '../format';
+import type { Frame } from '../protocol';
+import type { Panel } from './dock';
+
+const KEPT = 1800;
+const dark = matchMedia('(prefers-color-scheme: dark)');
+
+interface Curve {
+  label: string;
+  value: (f: Frame) => number;
+  stroke: string;
+  dash?: number[];
+}
+interface Chart {
+  title: string;
+  log?: boolean;
+  curves: Curve[];
+}
+
+const size = (v: readonly number[]) => Math.hypot(...v);
+
+const CHARTS: Chart[] = [
+  { title: 'Largest gap, m', log: true, curves: [{ label: 'gap', value: (f) => Math.max(f.gap, 1e-12), stroke: '#c8384a' }] },
+  {
+    title: 'Energy, J',
+    curves: [
+      { label: 'total', value: (f) => f.kinetic + f.potential + f.spring, stroke: '#5b6b7c' },
+      { label: 'kinetic', value: (f) => f.kinetic, stroke: '#e08a1e', dash: [6, 3] },
+      { label: 'potential', value: (f) => f.potential, stroke: '#2f6fc4', dash: [2, 3] },
+    ],
+  },
+  {
+    title: 'Momentum',
+    curves: [
+      { label: 'linear, kg m/s', value: (f) => size(f.linear), stroke: '#2f6fc4' },
+      { label: 'angular, kg m²/s', value: (f) => size(f.angular), stroke: '#7a4fb5', dash: [6, 3] },
+    ],
+  },
+  { title: 'Time per tick, ms', curves: [{ label: 'used', value: (f) => f.used, stroke: '#0a7d74' }] },
+  {
+    title: 'Iterations per tick',
+    curves: [
+      { label: 'geometric', value: (f) => f.iterations, stroke: '#5b6b7c' },
+      { label: 'solver', value: (f) => f.solverIterations, stroke: '#c8384a', dash: [6, 3] },
+    ],
+  },
+];
+
+export function plots(app: App): Panel & { rows: () => number } {
+  const charts = h('div', { class: 'charts' });
+  const all = CHARTS.flatMap((c) => c.curves);
+  const clock: number[] = [];
+  const time: number[] = [];
+  const data: number[][] = all.map(() => []);
+  const made: { plot: uPlot; curves: number[] }[] = [];
+  let shown = false;
+  let last = 0;
+  let start = performance.now();
+
+  const clear = () => {
+    clock.length = time.length = 0;
+    for (const d of data) d.length = 0;
+    start = performance.now();
+  };
+
+  const make = () => {
+    for (const m of made) m.plot.destroy();
+    made.length = 0;
+    charts.replaceChildren();
+    const ink = dark.matches ? '#aab4c0' : '#5a6672';
+    const rule = { stroke: dark.matches ? '#333b45' : '#e3e8ed', width: 1 };
+    let k = 0;
+    for (const chart of CHARTS) {
+      const curves = chart.curves.map(() => k++);
+      const box = charts.appendChild(h('figure', { class: 'chart' }, h('figcaption', {}, chart.title)));
+      const axis = { stroke: ink, grid: rule, ticks: rule, font: '11px system-ui' };
+      const plot = new uPlot(
+        {
+          width: Math.max(160, box.clientWidth - 4),
+          height: 120,
+          legend: { show: chart.curves.length > 1, live: false },
+          cursor: { show: false },
+          scales: { x: { time: false }, ...(chart.log && { y: { distr: 3 } }) },
+          axes: [
+            { ...axis, size: 28 },
+            { ...axis, size: 46, values: (_u: uPlot, v: number[]) => v.map((x) => (x === null ? '' : digits(x))) },
+          ],
+          series: [
+            {},
+            ...chart.curves.map((c) => ({ label: c.label, stroke: c.stroke, width: 1.6, ...(c.dash && { dash: c.dash }), points: { show: false } })),
+          ],
+        },
+        [clock, ...curves.map((i) => data[i]!)],
+        box,
+      );
+      made.push({ plot, curves });
+    }
+  };
+  const draw = () => {
+    for (const { plot, curves } of made) plot.setData([clock, ...curves.map((i) => data[i]!)]);
+  };
+
+  app.on('scene', clear);
+  app.on('frame', (f) => {
+    const now = performance.now();
+    clock.push((now - start) / 1000);
+    time.push(f.time);
+    all.forEach((c, i) => data[i]!.push(c.value(f)));
+    if (clock.length > KEPT) {
+      // In lumps: taking one off the front of an array is slow.
+      for (const d of [clock, time, ...data]) d.splice(0, KEPT / 6);
+    }
+    if (shown && now - last > 150) {
+      last = now;
+      draw();
+    }
+  });
+  dark.addEventListener('change', () => shown && make());
+  new ResizeObserver(() => {
+    if (!shown) return;
+    for (const m of made) m.plot.setSize({ width: Math.max(160, m.plot.root.parentElement!.clientWidth - 4), height: 120 });
+  }).observe(charts);
+
+  const csv = () => {
+    const head = ['clock', 'time', ...CHARTS.flatMap((c) => c.curves.map((x) => `${c.title.split(',')[0]} ${x.label}`.toLowerCase().replace(/[^a-z0-9]+/g, '_')))];
+    const lines = clock.map((t, i) => [t, time[i], ...data.map((d) => d[i])].join(','));
+    download(`${app.scene?.name ?? 'linkwork'}.csv`, [head.join(','), ...lines].join('\n') + '\n', 'text/csv');
+  };
+  const element = h(
+    'div',
+    {},
+    charts,
+    h('div', { class: 'row' }, h('button', { type: 'button', id: 'csv', onclick: csv }, 'Save as CSV'), h('button', { type: 'button', onclick: clear }, 'Clear')),
+  );
+  return {
+    id: 'plots',
+    title: 'Plots',
+    side: 'bottom',
+    key: 'p',
+    element,
+    onshow: (on) => {
+      shown = on;
+      if (on) make();
+    },
+    rows: () => clock.length,
+  };
+}

@@ -1,0 +1,146 @@
+/** How it is computed: method, solver, budget with its receipt, tolerance, step, gravity; and what is drawn over it. */
+
+import type { App, GrabMode, Overlays } from '../app';
+import * as command from '../commands';
+import { h } from '../dom';
+import { digits, length } from '../format';
+import type { Panel } from './dock';
+
+/** Slider positions to values on a logarithmic scale. */
+const exponent = (x: number) => 10 ** x;
+
+const OVERLAYS: [keyof Overlays, string, string][] = [
+  ['joints', 'Joints', 'black: primary, grey: secondary'],
+  ['gaps', 'Gaps', 'red bars where joints stand open'],
+  ['frames', 'Joint frames', 'axes i, j, k of both sides'],
+  ['limits', 'Limits', 'arcs and rails with the present value'],
+  ['centres', 'Centres of mass', ''],
+  ['forces', 'Forces', 'of joints and hands'],
+];
+
+export function settings(app: App): Panel {
+  const select = (id: string, label: string, change: (value: string) => void) => {
+    const field = h('select', { id, onchange: () => change(field.value) });
+    return { field, row: h('label', { class: 'field' }, h('span', {}, label), field) };
+  };
+  const method = select('method', 'Method', (v) => void app.do(command.method(v)));
+  const solver = select('solver', 'Solver', (v) => void app.do(command.solver(v)));
+  const policy = select('policy', 'Effort', (v) => void app.do(command.policy(v)));
+  policy.field.append(
+    h('option', { value: 'coarse-while-dragging' }, 'coarse while dragging'),
+    h('option', { value: 'always-exact' }, 'always exact'),
+  );
+
+  const slider = (
+    id: string,
+    label: string,
+    range: [number, number, number],
+    show: (x: number) => string,
+    send: (x: number) => void,
+  ) => {
+    const out = h('output', { for: id });
+    const input = h('input', {
+      type: 'range',
+      id,
+      min: range[0],
+      max: range[1],
+      step: range[2],
+      oninput: () => {
+        out.textContent = show(Number(input.value));
+        send(Number(input.value));
+      },
+    });
+    const row = h('label', { class: 'field slider' }, h('span', {}, label), input, out);
+    const set = (x: number) => {
+      // A slider in the user's hand is not moved by the echo of its own change.
+      if (document.activeElement === input && input.matches(':active')) return;
+      input.value = String(x);
+      out.textContent = show(Number(input.value));
+    };
+    return { row, set, out, input };
+  };
+
+  const most = 1.31; // 20 ms and a bit: no limit
+  const budget = slider(
+    'budget',
+    'Budget',
+    [-1.5, most, 0.05],
+    (x) => (x >= most - 0.01 ? 'no limit' : `${digits(exponent(x))} ms`),
+    (x) => void app.do(command.budget(x >= most - 0.01 ? null : exponent(x))),
+  );
+  const receipt = h('p', { class: 'receipt', id: 'receipt', 'aria-live': 'off' });
+  const tolerance = slider('tolerance', 'Tolerance', [-9, -2, 0.5], (x) => length(exponent(x)), (x) => void app.do(command.tolerance(exponent(x))));
+  const step = slider('step', 'Time step', [-3.5, -1, 0.05], (x) => `${digits(1e3 * exponent(x))} ms`, (x) => void app.do(command.timeStep(exponent(x))));
+  const iterations = slider('iterations', 'Iterations', [1, 40, 1], String, (x) => void app.do(command.iterations(x)));
+  const gravity = slider('gravity', 'Gravity', [0, 25, 0.1], (x) => `${x.toFixed(1)} m/s²`, (x) => {
+    const g = app.settings?.gravity ?? [0, -9.81, 0];
+    const size = Math.hypot(...g);
+    const down = size > 1e-9 ? g.map((c) => c / size) : app.scene?.up === 'z' ? [0, 0, -1] : [0, -1, 0];
+    void app.do(command.gravity(down.map((c) => c * x) as [number, number, number]));
+  });
+
+  const grip = h(
+    'select',
+    { id: 'grip', onchange: () => (app.grabMode = grip.value as GrabMode) },
+    h('option', { value: 'pin' }, 'pin the point'),
+    h('option', { value: 'pin-pose' }, 'pin point and turn'),
+    h('option', { value: 'pull' }, 'pull like a spring'),
+  );
+  const overlays = OVERLAYS.map(([key, label, hint]) => {
+    const box = h('input', {
+      type: 'checkbox',
+      id: `overlay-${key}`,
+      checked: app.overlays[key],
+      onchange: () => app.setOverlay(key, box.checked),
+    });
+    return h('label', { class: 'check', title: hint }, box, h('span', {}, label), hint ? h('small', {}, hint) : null);
+  });
+
+  app.on('hello', ({ methods, solvers }) => {
+    method.field.replaceChildren(...methods.map((m) => h('option', { value: m }, m)));
+    solver.field.replaceChildren(...solvers.map((s) => h('option', { value: s }, s)));
+  });
+  app.on('settings', (s) => {
+    method.field.value = s.method;
+    solver.field.value = s.solver;
+    policy.field.value = s.policy;
+    budget.set(s.budget_ms === null ? most : Math.log10(s.budget_ms));
+    tolerance.set(Math.log10(s.tolerance));
+    step.set(Math.log10(s.step));
+    iterations.set(s.iterations);
+    gravity.set(Math.hypot(...s.gravity));
+  });
+
+  let last = 0;
+  app.on('frame', (f) => {
+    const now = performance.now();
+    if (now - last < 200 || element.offsetParent === null) return;
+    last = now;
+    const why = {
+      idle: 'nothing to do',
+      tolerance: 'tolerance met',
+      iterations: 'iterations used up',
+      budget: 'time used up',
+      rejected: 'step rejected',
+    }[f.limit];
+    receipt.replaceChildren(
+      h('b', {}, length(f.gap)),
+      ' largest gap · ',
+      h('b', {}, `${digits(f.used)} ms`),
+      f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms`,
+      ` · ${why}${f.coarse ? ' · coarse' : ''}`,
+    );
+    receipt.dataset.used = String(f.used);
+    receipt.dataset.allowed = f.allowed === null ? '' : String(f.allowed);
+  });
+
+  const element = h(
+    'div',
+    {},
+    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row),
+    h('fieldset', {}, h('legend', {}, 'Accuracy for time'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
+    h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip)),
+    h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),
+  );
+  return { id: 'settings', title: 'Settings', side: 'right', key: 's', element };
+}

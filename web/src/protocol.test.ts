@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { decodeLink, encodeLink } from './link';
+import { digits, length } from './format';
+import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame } from './protocol';
+
+/** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost. */
+function sample(): ArrayBuffer {
+  const [n, g, k, c] = [2, 1, 1, 1];
+  const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c;
+  const buffer = new ArrayBuffer(HEADER_BYTES + 4 * floats);
+  const view = new DataView(buffer);
+  [MAGIC, 9, 4, 1 | 4 | 16, n, g, k, c, 0x89abcdef, 0x01234567, 1, 0].forEach((w, i) => view.setUint32(4 * i, w, true));
+  view.setFloat64(48, 1.5, true);
+  for (let i = 0; i < floats; i++) view.setFloat32(HEADER_BYTES + 4 * i, i, true);
+  view.setFloat32(HEADER_BYTES + 4 * 16, -1, true);
+  view.setFloat32(HEADER_BYTES + 4 * 17, 3, true);
+  return buffer;
+}
+
+describe('pose frames', () => {
+  it('are read to the last number', () => {
+    const f = decodeFrame(sample())!;
+    expect(f).toMatchObject({ tick: 9, revision: 4, running: true, kinematic: false, missed: true, rejected: false, scrubbed: true });
+    expect(f.hash).toBe('0123456789abcdef');
+    expect(f.time).toBe(1.5);
+    expect(f.allowed).toBeNull();
+    expect(f.limit).toBe('budget');
+    expect([f.gap, f.worst, f.kinetic, f.iterations, f.used, f.first, f.to]).toEqual([0, 2, 3, 12, 15, 23, 27]);
+    expect([...f.poses]).toEqual(Array.from({ length: 14 }, (_, i) => STATS + i));
+    const at = STATS + 14;
+    expect(f.grabs[0]).toMatchObject({ hand: at, solid: at + 1, grip: [at + 2, at + 3, at + 4], target: [at + 5, at + 6, at + 7], gap: at + 8 });
+    expect(f.grabs[0]!.mostForce).toBe(at + 15);
+    expect(f.open[0]).toEqual({ joint: at + 16, from: [at + 17, at + 18, at + 19], to: [at + 20, at + 21, at + 22] });
+    expect(f.forces[0]).toEqual({ joint: at + 23, force: [at + 24, at + 25, at + 26] });
+    expect(f.ghosts[0]![0]).toBe(at + 27);
+  });
+
+  it('are refused when anything is missing, too much, or not ours', () => {
+    const good = sample();
+    for (let cut = 0; cut < good.byteLength; cut += 3) expect(decodeFrame(good.slice(0, cut))).toBeNull();
+    const longer = new ArrayBuffer(good.byteLength + 4);
+    new Uint8Array(longer).set(new Uint8Array(good));
+    expect(decodeFrame(longer)).toBeNull();
+    const other = good.slice(0);
+    new DataView(other).setUint32(0, 1, true);
+    expect(decodeFrame(other)).toBeNull();
+    const huge = good.slice(0);
+    new DataView(huge).setUint32(16, 0xffffffff, true);
+    expect(decodeFrame(huge)).toBeNull();
+  });
+
+  it('survive random bytes', () => {
+    let seed = 1;
+    for (let i = 0; i < 500; i++) {
+      const bytes = new Uint8Array(4 * (i % 80)).map(() => (seed = (seed * 16807) % 2147483647) & 255);
+      expect(decodeFrame(bytes.buffer)).toBeNull();
+    }
+  });
+});
+
+describe('events', () => {
+  it('carry a version', () => {
+    expect(decodeEvent('{"v":1,"event":"note","message":"x"}')).toMatchObject({ message: 'x' });
+    for (const bad of ['', '{', 'null', '1', '{"v":2,"event":"note"}', '{"v":1}', '[]']) expect(decodeEvent(bad)).toBeNull();
+  });
+});
+
+describe('links', () => {
+  it('carry any text', async () => {
+    for (const text of ['', 'solid a: mass 1; end', 'é 漢字 🙂\n'.repeat(2000)]) {
+      const link = await encodeLink(text);
+      expect(link).toMatch(/^#scene=[\w-]*$/);
+      expect(await decodeLink(`http://127.0.0.1:1/?token=x${link}`)).toBe(text);
+    }
+    expect(await decodeLink('http://127.0.0.1/')).toBeNull();
+  });
+
+  it('refuse what is damaged', async () => {
+    await expect(decodeLink('#scene=!!!')).rejects.toThrow();
+    await expect(decodeLink('#scene=AAAA')).rejects.toThrow();
+  });
+
+  it('refuse what unpacks to more than a scene can be', async () => {
+    const bomb = await encodeLink(' '.repeat(17 << 20));
+    expect(bomb.length).toBeLessThan(100_000);
+    await expect(decodeLink(bomb)).rejects.toThrow(/too large/);
+  });
+});
+
+describe('numbers', () => {
+  it('are short and have units', () => {
+    expect([2, 0.0123, 4.2e-5, 3e-9, 0, NaN].map(length)).toEqual(['2.00 m', '12.3 mm', '42.0 µm', '3.0e-9 m', '0', '–']);
+    expect([1234567, 123.4, 12.34, 1.234, 1e-5].map(digits)).toEqual(['1.2e+6', '123', '12.3', '1.23', '1.0e-5']);
+  });
+});

@@ -1,0 +1,312 @@
+/**
+ * What page and server say to each other. Text messages are JSON; pose frames are binary, little endian:
+ *
+ *   u32 magic "LWF1" · tick · revision · flags · solids n · grabs g · gaps k · ghosts c · hash low · hash high
+ *       · forces f · 0
+ *   f64 time
+ *   f32 × STATS
+ *   n × 7 poses (x y z, quaternion x y z w), the world left out
+ *   g × GRAB grabs
+ *   k × 7 open joints (joint, from, to)
+ *   f × 4 joint forces (joint, force on its second solid)
+ *   c × n × 7 poses of the methods under comparison
+ *
+ * The server's side of it is crates/linkwork-cli/src/view/frame.rs; a test there writes the bytes that a test here reads.
+ */
+
+export const PROTOCOL = 1;
+export const MAGIC = 0x3146574c;
+export const HEADER_BYTES = 56;
+export const STATS = 28;
+export const GRAB = 16;
+export const POSE = 7;
+
+export type Vec3 = [number, number, number];
+/** x y z, then the quaternion x y z w. */
+export type Pose = [number, number, number, number, number, number, number];
+
+export interface ShapeInfo {
+  type: 'sphere' | 'box' | 'cylinder' | 'capsule' | 'plane' | 'mesh';
+  pose: Pose;
+  radius?: number;
+  length?: number;
+  size?: Vec3;
+  positions?: number[];
+  indices?: number[];
+  wire?: boolean;
+}
+
+export interface SolidInfo {
+  name: string;
+  kind: 'dynamic' | 'fixed' | 'scripted';
+  particle: boolean;
+  color: Vec3;
+  mass: number;
+  center: Vec3;
+  line: number;
+  shapes: ShapeInfo[];
+}
+
+export interface LimitInfo {
+  direction: 't1' | 't2' | 't3' | 'r1' | 'r2' | 'r3';
+  min: number | null;
+  max: number | null;
+}
+
+export interface JointInfo {
+  name: string;
+  kind: string;
+  solids: [number, number];
+  frames: [Pose, Pose];
+  rank: 1 | 2;
+  loop: boolean;
+  line: number;
+  enabled: boolean;
+  motor: boolean;
+  limits: LimitInfo[];
+}
+
+export interface DiagnosticInfo {
+  code: string;
+  severity: 'error' | 'warning';
+  message: string;
+  line: number;
+  column: number;
+  end_line: number;
+  end_column: number;
+  hint: string | null;
+}
+
+export interface SceneMessage {
+  event: 'scene';
+  revision: number;
+  title: string;
+  name: string;
+  file: string | null;
+  up: 'y' | 'z';
+  text: string;
+  center: Vec3;
+  radius: number;
+  solids: SolidInfo[];
+  joints: JointInfo[];
+  diagnostics: DiagnosticInfo[];
+  notes: string[];
+}
+
+/** What can be set, as `linkwork::session::Settings` says it. */
+export interface Settings {
+  event: 'settings';
+  mode: 'kinematic' | 'dynamic';
+  running: boolean;
+  method: string;
+  solver: string;
+  step: number;
+  tolerance: number;
+  iterations: number;
+  solver_iterations: number;
+  gravity: Vec3;
+  speed: number;
+  budget_ms: number | null;
+  policy: string;
+  /** Edits that can be taken back, and done again. */
+  undo: number;
+  redo: number;
+}
+
+export interface GalleryItem {
+  id: string;
+  title: string;
+  about: string;
+  attempt: string;
+}
+
+export interface Hello {
+  event: 'hello';
+  protocol: number;
+  version: string;
+  client: number;
+  methods: string[];
+  solvers: string[];
+  gallery: GalleryItem[];
+}
+
+export interface CompareRow {
+  label: string;
+  method: string;
+  solver: string;
+  gap: number;
+  energy: number;
+  drift: number;
+  ms: number;
+  iterations: number;
+}
+
+export type ServerEvent =
+  | Hello
+  | SceneMessage
+  | Settings
+  | { event: 'done'; id: number; result?: unknown }
+  | { event: 'error'; id: number | null; message: string; diagnostics?: DiagnosticInfo[] }
+  | { event: 'file'; ok: boolean; message: string; diagnostics: DiagnosticInfo[] }
+  | { event: 'compare'; rows: CompareRow[] }
+  | { event: 'note'; message: string }
+  /** Hands that the session let go by itself. */
+  | { event: 'released'; hands: number[] };
+
+export interface Grab {
+  hand: number;
+  solid: number;
+  grip: Vec3;
+  target: Vec3;
+  /** Distance between them, metres, and the angle, radians. */
+  gap: number;
+  angle: number;
+  mostForce: number;
+  force: Vec3;
+  met: boolean;
+  mode: number;
+}
+
+export interface OpenJoint {
+  joint: number;
+  from: Vec3;
+  to: Vec3;
+}
+
+/** What ended the work of a tick, in the order of the library's `Limit`. */
+export const LIMITS = ['idle', 'tolerance', 'iterations', 'budget', 'rejected'] as const;
+
+export interface Frame {
+  tick: number;
+  revision: number;
+  running: boolean;
+  kinematic: boolean;
+  missed: boolean;
+  rejected: boolean;
+  scrubbed: boolean;
+  count: number;
+  hash: string;
+  time: number;
+  gap: number;
+  gapAngle: number;
+  worst: number;
+  kinetic: number;
+  potential: number;
+  spring: number;
+  linear: Vec3;
+  angular: Vec3;
+  iterations: number;
+  solverIterations: number;
+  steps: number;
+  /** The budget's receipt: milliseconds used and allowed (`null`: no limit), what ended the work, what was aimed for. */
+  used: number;
+  allowed: number | null;
+  limit: (typeof LIMITS)[number];
+  coarse: boolean;
+  allowedIterations: number;
+  aimed: number;
+  due: number;
+  dropped: number;
+  /** The recorded past: numbers of its first, last and shown snapshot, and the times of the first two. */
+  first: number;
+  last: number;
+  shown: number;
+  from: number;
+  to: number;
+  poses: Float32Array;
+  grabs: Grab[];
+  open: OpenJoint[];
+  /** What joints pull with: the strongest ones, on their second solid. */
+  forces: { joint: number; force: Vec3 }[];
+  ghosts: Float32Array[];
+}
+
+/** Reads a pose frame; `null` for bytes that are none. */
+export function decodeFrame(buffer: ArrayBuffer): Frame | null {
+  if (buffer.byteLength < HEADER_BYTES + 4 * STATS || buffer.byteLength % 4 !== 0) return null;
+  const view = new DataView(buffer);
+  const u = (i: number) => view.getUint32(4 * i, true);
+  if (u(0) !== MAGIC) return null;
+  const [tick, revision, flags, count, grabCount, gapCount, ghostCount, forceCount] = [u(1), u(2), u(3), u(4), u(5), u(6), u(7), u(10)];
+  const floats = STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count;
+  if (buffer.byteLength !== HEADER_BYTES + 4 * floats) return null;
+  // Every platform with WebGL is little endian, so the bytes can be used where they are.
+  const f = new Float32Array(buffer, HEADER_BYTES, floats);
+  const vec = (i: number): Vec3 => [f[i]!, f[i + 1]!, f[i + 2]!];
+  let at = STATS;
+  const poses = f.subarray(at, (at += POSE * count));
+  const grabs: Grab[] = [];
+  for (let i = 0; i < grabCount; i++, at += GRAB) {
+    grabs.push({
+      hand: f[at]!,
+      solid: f[at + 1]!,
+      grip: vec(at + 2),
+      target: vec(at + 5),
+      gap: f[at + 8]!,
+      force: vec(at + 9),
+      met: f[at + 12]! !== 0,
+      mode: f[at + 13]!,
+      angle: f[at + 14]!,
+      mostForce: f[at + 15]!,
+    });
+  }
+  const open: OpenJoint[] = [];
+  for (let i = 0; i < gapCount; i++, at += 7) open.push({ joint: f[at]!, from: vec(at + 1), to: vec(at + 4) });
+  const forces: Frame['forces'] = [];
+  for (let i = 0; i < forceCount; i++, at += 4) forces.push({ joint: f[at]!, force: vec(at + 1) });
+  const ghosts: Float32Array[] = [];
+  for (let i = 0; i < ghostCount; i++) ghosts.push(f.subarray(at, (at += POSE * count)));
+  return {
+    tick,
+    revision,
+    running: (flags & 1) !== 0,
+    kinematic: (flags & 2) !== 0,
+    missed: (flags & 4) !== 0,
+    rejected: (flags & 8) !== 0,
+    scrubbed: (flags & 16) !== 0,
+    count,
+    hash: u(9).toString(16).padStart(8, '0') + u(8).toString(16).padStart(8, '0'),
+    time: view.getFloat64(48, true),
+    gap: f[0]!,
+    gapAngle: f[1]!,
+    worst: f[2]!,
+    kinetic: f[3]!,
+    potential: f[4]!,
+    spring: f[5]!,
+    linear: vec(6),
+    angular: vec(9),
+    iterations: f[12]!,
+    solverIterations: f[13]!,
+    steps: f[14]!,
+    used: f[15]!,
+    allowed: f[16]! < 0 ? null : f[16]!,
+    limit: LIMITS[f[17]!] ?? 'idle',
+    coarse: f[18]! !== 0,
+    allowedIterations: f[19]!,
+    aimed: f[20]!,
+    due: f[21]!,
+    dropped: f[22]!,
+    first: f[23]!,
+    last: f[24]!,
+    shown: f[25]!,
+    from: f[26]!,
+    to: f[27]!,
+    poses,
+    grabs,
+    open,
+    forces,
+    ghosts,
+  };
+}
+
+/** Reads a text message; `null` for one that is not ours. */
+export function decodeEvent(text: string): ServerEvent | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return null;
+    const { v, event } = value as { v?: unknown; event?: unknown };
+    return v === PROTOCOL && typeof event === 'string' ? (value as ServerEvent) : null;
+  } catch {
+    return null;
+  }
+}

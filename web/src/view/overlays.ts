@@ -1,0 +1,223 @@
+/** Joints, gaps, limits, centres of mass and forces, drawn over the solids. */
+
+import * as THREE from 'three';
+import type { App } from '../app';
+import type { Frame, JointInfo, SceneMessage } from '../protocol';
+import { Marks, unitBar, unitCone, unitDot } from './marks';
+import type { Solids } from './solids';
+import { poseMatrix } from './solids';
+
+const PRIMARY = new THREE.Color(0x15181c);
+const SECONDARY = new THREE.Color(0x8d96a1);
+const CHOSEN = new THREE.Color(0xff8a00);
+const OFF = new THREE.Color(0xd4d9de);
+const RED = new THREE.Color(0xd6202a);
+const AXES = [new THREE.Color(0xc8384a), new THREE.Color(0x3a8f4f), new THREE.Color(0x2f6fc4)];
+const LIMIT = new THREE.Color(0x7a4fb5);
+const CENTRE = new THREE.Color(0x101418);
+const FORCE = new THREE.Color(0x0a7d74);
+
+const v = () => new THREE.Vector3();
+
+export class Overlays {
+  readonly group = new THREE.Group();
+  private solid: Marks;
+  private dots: Marks;
+  private boxes: Marks;
+  private over: Marks;
+  private overDots: Marks;
+  private cones: Marks;
+  private locals: [THREE.Matrix4, THREE.Matrix4][] = [];
+  private scene: SceneMessage | null = null;
+  private size = 1;
+  private thickness: number[] = [];
+  private balls: number[] = [];
+
+  constructor(
+    private readonly app: App,
+    private readonly solids: Solids,
+  ) {
+    const plain = new THREE.MeshStandardMaterial({ roughness: 0.4, metalness: 0.2 });
+    // Errors, arcs and forces must be seen through the solids that they are about.
+    const through = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.9, toneMapped: false });
+    this.solid = new Marks(this.group, unitBar(), plain);
+    this.dots = new Marks(this.group, unitDot(), plain);
+    this.boxes = new Marks(this.group, new THREE.BoxGeometry(1, 1, 1), plain);
+    this.over = new Marks(this.group, unitBar(), through, 10);
+    this.overDots = new Marks(this.group, unitDot(), through, 11);
+    this.cones = new Marks(this.group, unitCone(), through, 11);
+    for (const m of [this.solid, this.dots, this.boxes]) m.mesh.castShadow = true;
+  }
+
+  load(scene: SceneMessage, radius: number): void {
+    this.scene = scene;
+    this.locals = scene.joints.map((j) => [poseMatrix(j.frames[0]), poseMatrix(j.frames[1])]);
+    // A marker must not hide the bar it sits in, so it follows the thinnest shape that is common in the scene.
+    const thin = scene.solids
+      .flatMap((s) => s.shapes.filter((x) => !x.wire))
+      .map((x) => x.radius ?? (x.size ? 0.5 * Math.min(...x.size) : radius))
+      .sort((a, b) => a - b);
+    const usual = thin[Math.floor(thin.length / 2)] ?? 0.05 * radius;
+    this.size = Math.min(Math.max(usual, 0.006 * radius), 0.03 * radius);
+    // Pins and sleeves must look out of the thicker of the two solids that they join.
+    const width = scene.solids.map((s) =>
+      Math.min(...s.shapes.filter((x) => !x.wire && x.type !== 'plane').map((x) => x.radius ?? 0.5 * Math.min(...(x.size ?? [0])))),
+    );
+    this.thickness = scene.joints.map((j) => {
+      const both = j.solids.map((s) => width[s]!).filter((w) => Number.isFinite(w) && w > 0);
+      return both.length > 0 ? Math.min(Math.max(...both), 0.06 * radius) : this.size;
+    });
+    // A ball shows where bars meet, and stays inside of bodies that are thick anyway.
+    this.balls = scene.joints.map((j) => {
+      const both = j.solids.map((s) => width[s]!).filter((w) => Number.isFinite(w) && w > 0);
+      return Math.min(1.12 * Math.min(...both, this.size), 0.02 * radius);
+    });
+  }
+
+  /** The world matrix of one side of a joint, in the scene's coordinates. */
+  frameOf(joint: number, side: 0 | 1): THREE.Matrix4 {
+    const info = this.scene!.joints[joint]!;
+    return this.solids.matrices[info.solids[side]]!.clone().multiply(this.locals[joint]![side]);
+  }
+
+  private color(i: number, joint: JointInfo): THREE.Color {
+    const s = this.app.selection;
+    if (s?.kind === 'joint' && s.id === i) return CHOSEN;
+    if (!joint.enabled) return OFF;
+    return joint.rank === 1 ? PRIMARY : SECONDARY;
+  }
+
+  update(frame: Frame): void {
+    const { overlays, selection } = this.app;
+    const all = [this.solid, this.dots, this.boxes, this.over, this.overDots, this.cones];
+    for (const m of all) m.begin();
+    const r = this.size;
+    const joints = this.scene?.joints ?? [];
+    joints.forEach((joint, i) => {
+      const chosen = selection?.kind === 'joint' && selection.id === i;
+      if (!overlays.joints && !overlays.frames && !overlays.limits && !chosen) return;
+      const frame1 = this.frameOf(i, 0);
+      const at = v().setFromMatrixPosition(frame1);
+      const axis = v().setFromMatrixColumn(frame1, 0);
+      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
+      if (overlays.frames || chosen) for (const side of [0, 1] as const) this.axes(this.frameOf(i, side), side, r);
+      if (overlays.limits || chosen) this.limits(i, joint, frame1, r);
+      if (chosen) {
+        const other = v().setFromMatrixPosition(this.frameOf(i, 1));
+        this.overDots.dot(at, 0.5 * r, CHOSEN);
+        this.overDots.dot(other, 0.5 * r, CHOSEN);
+      }
+    });
+    if (overlays.gaps) {
+      for (const open of frame.open) {
+        const [a, b] = [v().fromArray(open.from), v().fromArray(open.to)];
+        this.over.bar(a, b, 0.22 * r, RED);
+        for (const p of [a, b]) this.overDots.dot(p, 0.42 * r, RED);
+      }
+    }
+    if (overlays.centres) {
+      this.scene?.solids.forEach((s, i) => {
+        if (i === 0 || s.kind !== 'dynamic') return;
+        const at = v().fromArray(s.center).applyMatrix4(this.solids.matrices[i]!);
+        const size = 0.9 * r;
+        this.overDots.dot(at, 0.4 * size, CENTRE);
+        for (let k = 0; k < 3; k++) {
+          const d = v().setComponent(k, size);
+          this.over.bar(at.clone().sub(d), at.clone().add(d), 0.1 * r, CENTRE);
+        }
+      });
+    }
+    if (overlays.forces) {
+      const strongest = Math.max(1e-9, ...[...frame.grabs, ...frame.forces].map((g) => Math.hypot(...g.force)));
+      for (const g of frame.grabs) this.arrow(v().fromArray(g.grip), v().fromArray(g.force), strongest);
+      for (const { joint, force } of frame.forces) {
+        this.arrow(v().setFromMatrixPosition(this.frameOf(joint, 1)), v().fromArray(force), strongest);
+      }
+    }
+    for (const m of all) m.end();
+  }
+
+  private marker(joint: JointInfo, m: THREE.Matrix4, at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color, ball: number): void {
+    switch (joint.kind) {
+      case 'pin':
+      case 'cylindrical':
+      case 'screw': {
+        // Long enough to be seen on both sides of solids that lie beside each other.
+        const beyond = (joint.kind === 'pin' ? 1.3 : 2.4) * r;
+        const places = joint.solids.filter((s) => s > 0).map((s) => {
+          const centre = v().fromArray(this.scene!.solids[s]!.center).applyMatrix4(this.solids.matrices[s]!);
+          return THREE.MathUtils.clamp(centre.sub(at).dot(axis), -4 * r, 4 * r);
+        });
+        const end = (x: number) => at.clone().addScaledVector(axis, x);
+        this.solid.bar(end(Math.min(0, ...places) - beyond), end(Math.max(0, ...places) + beyond), 0.5 * r, color);
+        break;
+      }
+      case 'slider':
+      case 'weld':
+        this.boxes.put(m.clone().scale(joint.kind === 'weld' ? v().setScalar(2.1 * r) : v().set(3 * r, 2.2 * r, 2.2 * r)), color);
+        break;
+      case 'point on plane':
+      case 'planar':
+        this.boxes.put(m.clone().scale(v().set(0.4 * r, 2.6 * r, 2.6 * r)), color);
+        break;
+      default:
+        this.dots.dot(at, ball, color);
+    }
+  }
+
+  /** The frame's axes: i is the longest and k the shortest, so that colour is not all that tells them apart. */
+  private axes(m: THREE.Matrix4, side: 0 | 1, r: number): void {
+    const at = v().setFromMatrixPosition(m);
+    for (let k = 0; k < 3; k++) {
+      const end = v().setFromMatrixColumn(m, k).multiplyScalar(r * (4.5 - k) * (side === 0 ? 1 : 0.72)).add(at);
+      this.over.bar(at, end, (side === 0 ? 0.16 : 0.1) * r, AXES[k]!);
+    }
+  }
+
+  /** Allowed turns as arcs about the axis, allowed travel as a rail; the needle is where it stands. */
+  private limits(i: number, joint: JointInfo, frame1: THREE.Matrix4, r: number): void {
+    const relative = frame1.clone().invert().multiply(this.frameOf(i, 1));
+    for (const limit of joint.limits) {
+      const k = Number(limit.direction[1]) - 1;
+      const radius = 6 * r;
+      if (limit.direction[0] === 't') {
+        const here = v().setFromMatrixPosition(relative).getComponent(k);
+        const place = (x: number) => v().setComponent(k, x).applyMatrix4(frame1);
+        const [low, high] = [limit.min ?? here - radius, limit.max ?? here + radius];
+        this.over.bar(place(low), place(high), 0.1 * r, LIMIT);
+        for (const x of [limit.min, limit.max]) if (x !== null) this.overDots.dot(place(x), 0.35 * r, LIMIT);
+        this.overDots.dot(place(here), 0.5 * r, LIMIT);
+        continue;
+      }
+      const [a, b] = [(k + 1) % 3, (k + 2) % 3];
+      const place = (angle: number) =>
+        v().setComponent(a, radius * Math.cos(angle)).setComponent(b, radius * Math.sin(angle)).applyMatrix4(frame1);
+      const low = limit.min ?? -Math.PI;
+      const high = Math.min(limit.max ?? Math.PI, low + 2 * Math.PI);
+      const pieces = Math.max(2, Math.ceil((high - low) / 0.16));
+      let last = place(low);
+      for (let n = 1; n <= pieces; n++) {
+        const next = place(low + ((high - low) * n) / pieces);
+        this.over.bar(last, next, 0.12 * r, LIMIT);
+        last = next;
+      }
+      const centre = v().setFromMatrixPosition(frame1);
+      for (const end of [low, high]) this.over.bar(centre, place(end), 0.07 * r, LIMIT);
+      const turned = v().setFromMatrixColumn(relative, a);
+      this.over.bar(centre, place(Math.atan2(turned.getComponent(b), turned.getComponent(a))), 0.18 * r, CHOSEN);
+    }
+  }
+
+  private arrow(from: THREE.Vector3, force: THREE.Vector3, strongest: number): void {
+    const length = (force.length() / strongest) * 14 * this.size;
+    if (!(length > 1e-6)) return;
+    const tip = from.clone().addScaledVector(force.clone().normalize(), length);
+    this.over.bar(from, tip, 0.2 * this.size, FORCE);
+    const m = new THREE.Matrix4().compose(
+      tip,
+      new THREE.Quaternion().setFromUnitVectors(v().set(0, 1, 0), force.clone().normalize()),
+      v().set(0.6 * this.size, 1.6 * this.size, 0.6 * this.size),
+    );
+    this.cones.put(m, FORCE);
+  }
+}

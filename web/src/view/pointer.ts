@@ -1,0 +1,139 @@
+/** Mouse, touch and pen: hover, grab and drag. What is not on a solid belongs to the camera. */
+
+import * as THREE from 'three';
+import type { App, GrabMode } from '../app';
+import type { Hands } from './hands';
+import type { Hit, Solids } from './solids';
+import type { Stage } from './stage';
+
+/** Pixels that a touch may wander and still be a tap. */
+const TAP = 6;
+
+interface Drag {
+  /** The plane in which the pointer moves the grip, world coordinates. */
+  plane: THREE.Plane;
+  /** From the pointer's place in the plane to the grip: none, since the ray hit the grip itself. */
+  start: { x: number; y: number };
+  moved: boolean;
+  clip: THREE.Vector2;
+}
+
+export class Pointer {
+  hovered = -1;
+  private ray = new THREE.Raycaster();
+  private drags = new Map<number, Drag>();
+  private hover: { x: number; y: number } | null = null;
+
+  constructor(
+    private readonly app: App,
+    private readonly stage: Stage,
+    private readonly solids: Solids,
+    private readonly hands: Hands,
+    private readonly onhover: (solid: number) => void,
+  ) {
+    const canvas = stage.canvas;
+    canvas.style.touchAction = 'none';
+    // In the capture phase of the parent, so that the orbit controls never see a pointer that holds a solid.
+    const parent = canvas.parentElement!;
+    parent.addEventListener('pointerdown', (e) => this.down(e), { capture: true });
+    canvas.addEventListener('pointermove', (e) => this.move(e));
+    canvas.addEventListener('pointerup', (e) => this.up(e));
+    canvas.addEventListener('pointercancel', (e) => this.up(e));
+    canvas.addEventListener('pointerleave', () => (this.hover = null));
+    canvas.addEventListener('wheel', (e) => this.wheel(e), { capture: true, passive: false });
+    canvas.addEventListener('contextmenu', (e) => e.preventDefault());
+  }
+
+  private cast(clip: THREE.Vector2): THREE.Ray {
+    this.ray.setFromCamera(clip, this.stage.camera);
+    return this.ray.ray;
+  }
+
+  pick(x: number, y: number, movableOnly = false): Hit | null {
+    this.cast(this.stage.toClip(x, y));
+    return this.solids.pick(this.ray, movableOnly);
+  }
+
+  private down(e: PointerEvent): void {
+    if (e.target !== this.stage.canvas || e.button !== 0) return;
+    this.stage.canvas.focus({ preventScroll: true });
+    const hit = this.pick(e.clientX, e.clientY);
+    if (this.app.picker) {
+      if (hit) this.app.picker(hit.solid, hit.point.toArray() as [number, number, number]);
+      e.stopImmediatePropagation();
+      return;
+    }
+    if (!hit || e.ctrlKey || e.metaKey) {
+      if (!hit) this.app.select(null);
+      return;
+    }
+    this.app.select({ kind: 'solid', id: hit.solid });
+    if (!this.solids.isMovable(hit.solid)) return;
+    e.stopImmediatePropagation();
+    e.preventDefault();
+    this.stage.canvas.setPointerCapture(e.pointerId);
+    const clip = this.stage.toClip(e.clientX, e.clientY);
+    const normal = this.stage.camera.getWorldDirection(new THREE.Vector3());
+    const world = this.stage.root.localToWorld(hit.point.clone());
+    this.drags.set(e.pointerId, {
+      plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, world),
+      start: { x: e.clientX, y: e.clientY },
+      moved: false,
+      clip,
+    });
+    const mode: GrabMode = e.altKey ? 'pull' : e.shiftKey ? 'pin-pose' : this.app.grabMode;
+    this.hands.begin(`pointer ${e.pointerId}`, hit.solid, hit.point, mode);
+    this.stage.invalidate();
+  }
+
+  private move(e: PointerEvent): void {
+    const drag = this.drags.get(e.pointerId);
+    if (!drag) {
+      if (e.pointerType !== 'touch' && e.buttons === 0) this.hover = { x: e.clientX, y: e.clientY };
+      return;
+    }
+    drag.clip = this.stage.toClip(e.clientX, e.clientY);
+    if (Math.hypot(e.clientX - drag.start.x, e.clientY - drag.start.y) > TAP) drag.moved = true;
+    this.follow(e.pointerId, drag);
+  }
+
+  private follow(pointer: number, drag: Drag): void {
+    const target = this.cast(drag.clip).intersectPlane(drag.plane, new THREE.Vector3());
+    if (target) this.hands.move(`pointer ${pointer}`, this.stage.root.worldToLocal(target));
+    this.stage.invalidate();
+  }
+
+  private up(e: PointerEvent): void {
+    if (!this.drags.delete(e.pointerId)) return;
+    this.hands.end(`pointer ${e.pointerId}`);
+    this.stage.invalidate();
+  }
+
+  /** The wheel moves what is held away from the eye or towards it. */
+  private wheel(e: WheelEvent): void {
+    if (this.drags.size === 0) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    for (const [pointer, drag] of this.drags) {
+      const p = drag.plane.projectPoint(this.stage.camera.position, new THREE.Vector3());
+      const distance = p.distanceTo(this.stage.camera.position);
+      drag.plane.constant += distance * e.deltaY * 0.0006 * -1;
+      this.follow(pointer, drag);
+    }
+  }
+
+  /** The session let go for us. */
+  drop(): void {
+    this.drags.clear();
+  }
+
+  /** Once a drawn frame: what is under the mouse now; solids move under a mouse that rests. */
+  update(): void {
+    const hit = this.hover && this.drags.size === 0 ? this.pick(this.hover.x, this.hover.y) : null;
+    const solid = hit?.solid ?? -1;
+    if (solid === this.hovered) return;
+    this.hovered = solid;
+    this.stage.canvas.style.cursor = solid < 0 ? '' : this.solids.isMovable(solid) ? 'grab' : 'pointer';
+    this.onhover(solid);
+  }
+}

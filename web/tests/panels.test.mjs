@@ -1,0 +1,361 @@
+// Everything around the view: gallery, time, text, picking, plots, budget, comparison, windows, keys, small screens.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { browser, closeBrowser, command, drawn, frame, frames, grip, join, open, pictures, read, ready, scratch, serve, settings, until, write } from './harness.mjs';
+
+let server, page, file;
+before(async () => {
+  file = join(scratch(), 'machine.lw');
+  write(file, read('scenes/fourbar.lw'));
+  server = await serve(file);
+  page = await open(server.address);
+});
+after(async () => {
+  server.stop();
+  await closeBrowser();
+});
+
+const panel = async (id, on = true) => {
+  await page.evaluate(([id, on]) => linkwork.docks.toggle(id, on), [id, on]);
+};
+const text = () => page.evaluate(() => linkwork.app.scene.text);
+const hash = async () => (await frame(page)).hash;
+
+test('every scene of the gallery opens without a complaint and is seen', async () => {
+  await page.click('[data-panel="scenes"]');
+  const cards = page.locator('.card');
+  const ids = await cards.evaluateAll((all) => all.map((c) => c.dataset.scene));
+  assert.ok(ids.length >= 15, `${ids.length} scenes`);
+  for (const id of ids) {
+    await page.click(`.card[data-scene="${id}"]`);
+    await ready(page, id);
+    const seen = await page.evaluate(() => {
+      const { stage, app } = linkwork;
+      const gl = stage.renderer.getContext();
+      stage.renderer.render(stage.scene, stage.camera);
+      const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+      const pixels = new Uint8Array(4 * w * h);
+      gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+      let strong = 0;
+      for (let i = 0; i < pixels.length; i += 4) {
+        const [r, g, b] = [pixels[i], pixels[i + 1], pixels[i + 2]];
+        if (Math.max(r, g, b) - Math.min(r, g, b) > 24 || Math.max(r, g, b) < 120) strong++;
+      }
+      return { share: strong / (w * h), title: app.scene.title };
+    });
+    assert.ok(seen.share > 0.002, `${id}: nothing to see (${seen.share})`);
+    const f = await frame(page);
+    assert.ok(f.poses.every(Number.isFinite), id);
+  }
+  const pictures_ = await page.locator('.card img').evaluateAll((all) => all.map((i) => i.complete && i.naturalWidth > 0));
+  await page.locator('.card img').last().scrollIntoViewIfNeeded();
+  assert.ok(pictures_[0], 'the first drawing is there');
+  assert.equal(await page.locator('.card[aria-current="true"]').count(), 1);
+  assert.ok((await page.locator('.card .try').count()) >= 15, 'each says what to try');
+  await page.screenshot({ path: `${pictures}/gallery.png` });
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: '' } }));
+  await ready(page, file);
+  await panel('scenes', false);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('run, pause, step, back, scrub and branch', async () => {
+  await command(page, { do: 'mode', mode: 'dynamic' });
+  await command(page, { do: 'reset' });
+  await command(page, { do: 'run', on: true });
+  await until('time passes', async () => (await frame(page)).time > 0.3);
+  await page.locator('.view canvas').focus();
+  await page.keyboard.press('Space');
+  await until('it pauses', async () => !(await frame(page)).running);
+  await frames(page, 2);
+  const paused = await frame(page);
+  await page.keyboard.press('ArrowRight');
+  await until('a step', async () => (await frame(page)).time > paused.time + 1e-6);
+  await page.keyboard.press('ArrowLeft');
+  await until('and back', async () => (await hash()) === paused.hash);
+  // Scrub with the slider: the very state of that moment.
+  const { first, last } = await frame(page);
+  const middle = Math.round((first + last) / 2);
+  await page.locator('#scrub').fill(String(middle));
+  await until('an older moment is shown', async () => {
+    const f = await frame(page);
+    return f.scrubbed && f.shown === middle && f.time < paused.time;
+  });
+  const old = await frame(page);
+  await page.locator('#scrub').fill(String(first));
+  await until('the first', async () => (await frame(page)).shown === first);
+  await page.locator('#scrub').fill(String(middle));
+  await until('the same again', async () => (await hash()) === old.hash);
+  await page.click('#branch');
+  await until('what came after is forgotten', async () => {
+    const f = await frame(page);
+    return !f.scrubbed && f.last === middle;
+  });
+  assert.equal(await hash(), old.hash);
+});
+
+test('the speed, the method, the solver and the mode follow their pickers', async () => {
+  await panel('settings');
+  await page.selectOption('#method', 'displacement');
+  await page.selectOption('#solver', 'full-dense');
+  await page.selectOption('#speed', '0.25');
+  await page.click('#kinematic');
+  const s = await until('all are set', async () => {
+    const s = await settings(page);
+    return s.method === 'displacement' && s.solver === 'full-dense' && s.speed === 0.25 && s.mode === 'kinematic' ? s : null;
+  });
+  assert.equal(s.running !== undefined, true);
+  await page.click('#dynamic');
+  await page.selectOption('#method', 'variational');
+  await page.selectOption('#solver', 'auto');
+  await page.selectOption('#speed', '1');
+});
+
+test('the budget slider changes the receipt, and the achieved error stands beside it', async () => {
+  await panel('settings');
+  await page.locator('#budget').fill('0');
+  await until('a millisecond is allowed', async () => (await frame(page)).allowed === 1);
+  await until('the receipt says so', async () => /mm|µm|e-/.test(await page.locator('#receipt').innerText()) && (await page.locator('#receipt').innerText()).includes('of 1.00 ms'));
+  await page.locator('#budget').fill('-1');
+  await until('a tenth', async () => Math.abs((await frame(page)).allowed - 0.1) < 1e-6);
+  await page.locator('#budget').fill('1.31');
+  await until('no limit', async () => (await frame(page)).allowed === null);
+});
+
+test('overlays can be switched, and a selected constraint shows both ends and its line', async () => {
+  await panel('settings');
+  for (const key of ['frames', 'limits', 'centres', 'forces']) await page.check(`#overlay-${key}`);
+  await frames(page, 2);
+  await drawn(page, 2);
+  await panel('outline');
+  await panel('text');
+  await page.click('.joints [data-joint="1"] .item');
+  const ends = await page.evaluate(() => linkwork.app.scene.joints[1].solids);
+  for (const end of ends.filter((e) => e > 0)) assert.equal(await page.locator(`.solids li.chosen[data-solid="${end}"]`).count(), 1);
+  const line = await page.locator('.cm-chosen').innerText();
+  assert.ok(line.includes('elbow'), line);
+  await page.screenshot({ path: `${pictures}/overlays.png` });
+  await panel('settings');
+  for (const key of ['frames', 'limits', 'centres', 'forces']) await page.uncheck(`#overlay-${key}`);
+});
+
+test('a constraint is switched off and on again', async () => {
+  await panel('outline');
+  const box = page.locator('.joints [data-joint="2"] input');
+  await box.uncheck();
+  await until('it is off', () => page.evaluate(() => linkwork.app.scene.joints[2].enabled === false));
+  assert.equal(await page.locator('.joints li.off').count(), 1);
+  await page.locator('.joints [data-joint="2"] input').check();
+  await until('it is on', () => page.evaluate(() => linkwork.app.scene.joints[2].enabled === true));
+});
+
+test('typing in the text: complaints at once, apply, undo', async () => {
+  await panel('text');
+  const before = await text();
+  const type = (content) => page.evaluate((c) => linkwork.text.view.dispatch({ changes: { from: 0, to: linkwork.text.view.state.doc.length, insert: c } }), content);
+  await type(before.replace('mass 0.6', 'mass bananas'));
+  await until('the mistake is marked', async () => (await page.locator('.cm-lintRange-error').count()) > 0);
+  assert.ok(/error/.test(await page.locator('#text-status').innerText()));
+  await page.click('#apply');
+  await until('it is refused', async () => (await page.locator('#text-status').getAttribute('data-kind')) === 'bad');
+  assert.equal(await text(), before);
+  await type(before.replace('mass 0.6', 'mass 0.9'));
+  await page.click('#apply');
+  await until('the crank is heavier', () => page.evaluate(() => Math.abs(linkwork.app.scene.solids[1].mass - 0.9) < 1e-9));
+  assert.ok((await text()).includes('/* Four-bar linkage'), 'comments stay');
+  await page.click('#text-undo');
+  await until('and back', async () => (await text()) === before);
+  assert.equal(await page.evaluate(() => linkwork.text.view.state.doc.toString()), before);
+});
+
+test('a constraint is added by picking two solids, written into the text, and deleted', async () => {
+  await command(page, { do: 'run', on: false });
+  await panel('outline');
+  await panel('text');
+  const before = await text();
+  await frames(page, 2);
+  await drawn(page, 2);
+  const count = await page.evaluate(() => linkwork.app.scene.joints.length);
+  await page.selectOption('.add select', 'distance');
+  await page.click('#add-constraint');
+  for (const [name, point] of [['crank', [0.3, 0, 0]], ['rocker', [0.6, 0, 0]]]) {
+    const at = await grip(page, name, point);
+    assert.ok(at, `${name} can be picked`);
+    await page.mouse.click(at.x, at.y);
+  }
+  await until('there is one more', () => page.evaluate((n) => linkwork.app.scene.joints.length === n + 1, count));
+  const now = await text();
+  assert.ok(now.includes('distance') && now.length > before.length && now.includes('/* Four-bar linkage'));
+  await page.locator('.joints li').last().hover();
+  await page.locator('.joints li .delete').last().click();
+  await until('it is gone', () => page.evaluate((n) => linkwork.app.scene.joints.length === n, count));
+  assert.equal(await text(), before);
+});
+
+test('hot reload: a broken file is told and survived, its repair is taken', async () => {
+  const good = read('scenes/fourbar.lw');
+  write(file, good.replace('end\n\nsolid coupler', 'ende\n\nsolid coupler'));
+  await until('the banner tells', async () => (await page.locator('.banner').isVisible()) && /line \d+/.test(await page.locator('.banner').innerText()));
+  await page.screenshot({ path: `${pictures}/broken.png` });
+  const f = await frame(page);
+  assert.equal(f.count, 3, 'the old scene goes on');
+  write(file, good.replace('Four-bar linkage"', 'Repaired"'));
+  await until('the repair is taken', () => page.evaluate(() => linkwork.app.scene.title === 'Repaired'));
+  await until('the banner is gone', async () => !(await page.locator('.banner').isVisible()));
+  write(file, good);
+  await until('as it was', () => page.evaluate(() => linkwork.app.scene.title === 'Four-bar linkage'));
+});
+
+test('plots show data, and give it away as CSV', async () => {
+  await panel('plots');
+  await command(page, { do: 'run', on: true });
+  await until('samples come', () => page.evaluate(() => linkwork.plots.rows() > 30));
+  const inked = await until('curves are drawn', () =>
+    page.locator('.chart canvas').evaluateAll((all) =>
+      all.length === 5 &&
+      all.every((c) => {
+        const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+        let colours = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 0 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 12) colours++;
+        return colours > 30;
+      }),
+    ),
+  );
+  assert.ok(inked);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.click('#csv')]);
+  const csv = await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8');
+  const rows = csv.trim().split('\n').map((l) => l.split(','));
+  assert.ok(rows.length > 30 && rows.every((r) => r.length === rows[0].length));
+  assert.ok(rows[0].includes('time'));
+  await page.screenshot({ path: `${pictures}/plots.png` });
+  await panel('plots', false);
+});
+
+test('two methods on one clock: a ghost and a table', async () => {
+  await panel('compare');
+  await command(page, { do: 'reset' });
+  await command(page, { do: 'run', on: true });
+  await page.locator('.ghost-method').first().selectOption('displacement');
+  await page.click('#compare-start');
+  await until('the table has two rows', async () => (await page.locator('#compare-table tbody tr').count()) === 2);
+  await until('the ghost moves apart', async () => {
+    const f = await frame(page);
+    return f.ghosts.length === 1 && f.ghosts[0].some((x, i) => Math.abs(x - f.poses[i]) > 1e-6);
+  });
+  assert.ok(await page.evaluate(() => linkwork.stage.root.children.filter((c) => c.visible).length >= 4));
+  await page.click('#compare-stop');
+  await until('it ends', async () => (await frame(page)).ghosts.length === 0);
+});
+
+test('what can be saved: picture, 3D file, log, and a link that carries the scene', async () => {
+  const take = async (id) => {
+    await page.click('.menu summary');
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.click(`#${id}`)]);
+    return (await import('node:fs/promises')).readFile(await saved.path());
+  };
+  assert.equal((await take('save-png')).subarray(1, 4).toString(), 'PNG');
+  assert.equal((await take('save-glb')).subarray(0, 4).toString(), 'glTF');
+  const log = JSON.parse((await take('save-log')).toString());
+  assert.ok(log.version === 1 && log.entries.length > 10 && /^[0-9a-f]{16}$/.test(log.hash));
+  assert.equal((await take('save-lw')).toString(), await text());
+  await page.click('.menu summary');
+  await page.click('#copy-link');
+  const address = await until('the address carries it', () => page.evaluate(() => (location.hash.startsWith('#scene=') ? location.href : null)));
+  // The link brings the scene to a viewer that shows another one.
+  const other = await serve('scenes/reach.lw');
+  const there = await open(other.address + address.slice(address.indexOf('#')), { low: false });
+  await until('the scene is there', async () => (await there.evaluate(() => linkwork.app.scene?.text)) === (await text()));
+  await there.close();
+  other.stop();
+});
+
+test('two windows see one session', async () => {
+  const second = await open(server.address);
+  await command(page, { do: 'run', on: false });
+  await until('the other window knows', async () => (await settings(second)).running === false);
+  await command(second, { do: 'step', count: 2 });
+  await until('both show the same', async () => (await frame(second)).hash === (await hash()));
+  // Closing a window lets go of what it held.
+  const hand = 16 * (await second.evaluate(() => linkwork.app.hello.client));
+  await command(second, { do: 'grab', hand, solid: 'rocker', point: [0.5, 0, 0] });
+  await until('it holds', async () => (await frame(page)).grabs.length === 1);
+  await second.close();
+  await until('it let go', async () => (await frame(page)).grabs.length === 0);
+});
+
+test('keyboard only: find a solid, hold it, move it, put it back, read the keys', async () => {
+  await command(page, { do: 'mode', mode: 'kinematic' });
+  await command(page, { do: 'reset' });
+  await frames(page, 3);
+  const before = await hash();
+  await page.locator('.view canvas').focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => linkwork.app.scene.solids[linkwork.app.selection.id].name), 'coupler');
+  await page.keyboard.press('Enter');
+  await until('held', async () => (await frame(page)).grabs.length === 1);
+  for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowUp');
+  await until('moved', async () => (await hash()) !== before && (await frame(page)).grabs.length === 1);
+  await page.keyboard.press('Escape');
+  await until('put back', async () => (await hash()) === before);
+  await page.keyboard.press('Enter');
+  await until('held again', async () => (await frame(page)).grabs.length === 1);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await until('let go', async () => (await frame(page)).grabs.length === 0);
+  await page.keyboard.press('Control+z');
+  await until('undone', async () => (await hash()) === before);
+  await page.keyboard.press('?');
+  assert.ok(await page.locator('dialog.help').isVisible());
+  await page.keyboard.press('Escape');
+  assert.ok(!(await page.locator('dialog.help').isVisible()));
+  await page.keyboard.press('f');
+  await page.keyboard.press('Home');
+  // The lists are reached by Tab and work without a mouse.
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  await page.locator('.solids .item').nth(2).focus();
+  await page.keyboard.press('Enter');
+  await until('held from the list', async () => (await frame(page)).grabs.length === 1);
+  await page.keyboard.press('Escape');
+  await until('free', async () => (await frame(page)).grabs.length === 0);
+  assert.deepEqual(page.complaints.filter((c) => !/favicon/.test(c)), []);
+});
+
+test('a phone: everything can be reached, and one finger drags', async () => {
+  const phone = await browser({ viewport: { width: 390, height: 780 }, extra: { hasTouch: true, isMobile: true, deviceScaleFactor: 1, reducedMotion: 'reduce' } });
+  const small = await open(server.address, { on: phone });
+  const wide = await small.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+  assert.ok(wide, 'nothing sticks out');
+  const view = await small.locator('.view').boundingBox();
+  assert.ok(view.height > 350, `the view is ${view.height} px high`);
+  for (const id of ['scenes', 'outline', 'settings', 'text', 'plots']) {
+    await small.evaluate((id) => linkwork.docks.toggle(id, true), id);
+    const open_ = await small.locator('.dock:not([hidden])').count();
+    assert.equal(open_, 1, `${id}: one panel at a time`);
+  }
+  await small.screenshot({ path: `${pictures}/phone-panel.png` });
+  await small.evaluate(() => linkwork.docks.toggle('plots', false));
+  await command(small, { do: 'mode', mode: 'kinematic' });
+  await command(small, { do: 'reset' });
+  await frames(small, 3);
+  await drawn(small, 2);
+  const at = await grip(small, 'rocker', [0.9, 0, 0]);
+  const touch = await phone.newCDPSession(small);
+  const finger = (type, x, y) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x, y }] });
+  await finger('touchStart', at.x, at.y);
+  await until('the finger holds it', async () => (await frame(small)).grabs.length === 1);
+  for (let i = 1; i <= 5; i++) await finger('touchMove', at.x - 6 * i, at.y);
+  await until('it follows', async () => (await frame(small)).grabs[0]?.target[0] !== undefined);
+  await small.screenshot({ path: `${pictures}/phone.png` });
+  await finger('touchEnd');
+  await until('free', async () => (await frame(small)).grabs.length === 0);
+  assert.deepEqual(small.complaints, []);
+  await phone.close();
+});
+
+test('an address without the token says what to do', async () => {
+  const stranger = await (await browser()).newPage();
+  await stranger.goto(server.address.split('?')[0]);
+  await until('it tells', async () => /no token/.test(await stranger.locator('.banner').innerText()));
+  await stranger.close();
+});

@@ -1,0 +1,158 @@
+// VR with an emulated headset: enter, ray grab, direct grab, two hands, hand over, release; the same session.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { closeBrowser, command, drawn, frame, frames, open, pictures, root, serve, until } from './harness.mjs';
+
+const headset =
+  readFileSync(`${root}/web/node_modules/iwer/build/iwer.js`, 'utf8') +
+  `;window.xrDevice = new IWER.XRDevice(IWER.metaQuest3); xrDevice.installRuntime({ forceInstall: true });
+   xrDevice.stereoEnabled = true; xrDevice.position.set(0, 1.6, 0.6);`;
+
+let server, page;
+before(async () => {
+  server = await serve('scenes/fourbar.lw');
+  page = await open(server.address, { init: headset });
+  await command(page, { do: 'mode', mode: 'kinematic' });
+  await command(page, { do: 'reset' });
+  await frames(page, 3);
+  await drawn(page, 2);
+});
+after(async () => {
+  server.stop();
+  await closeBrowser();
+});
+
+/** So many pictures in the headset. */
+async function looks(n = 3) {
+  const from = await page.evaluate(() => linkwork.stage.drawnXr);
+  await page.waitForFunction((to) => linkwork.stage.drawnXr >= to, from + n, { timeout: 60_000 });
+}
+
+/** Puts a controller somewhere in the scene, pointing along -z; gives the room's coordinates. */
+const place = (hand, point) =>
+  page.evaluate(
+    ([hand, point]) => {
+      const { stage, THREE } = linkwork;
+      const room = stage.rig.worldToLocal(stage.root.localToWorld(new THREE.Vector3(...point)));
+      const c = xrDevice.controllers[hand];
+      c.position.set(room.x, room.y, room.z);
+      c.quaternion.set(0, 0, 0, 1);
+      return room.toArray();
+    },
+    [hand, point],
+  );
+const press = (hand, button, value) => page.evaluate(([h, b, v]) => xrDevice.controllers[h].updateButtonValue(b, v), [hand, button, value]);
+/** The world's place of a point of a solid. */
+const world = (solid, point) =>
+  page.evaluate(
+    ([solid, point]) => {
+      const { app, solids, THREE } = linkwork;
+      const i = app.scene.solids.findIndex((s) => s.name === solid);
+      return new THREE.Vector3(...point).applyMatrix4(solids.matrices[i]).toArray();
+    },
+    [solid, point],
+  );
+const grabs = async () => (await frame(page)).grabs;
+const name = (solid) => page.evaluate((i) => linkwork.app.scene.solids[i].name, solid);
+const held = (n) => until(`${n} hands hold something`, async () => (await grabs()).length === n);
+
+test('VR is entered, and nothing moves the eyes', async () => {
+  await until('the headset is offered', () => page.locator('#vr').isVisible());
+  await page.click('#vr');
+  await until('a session runs', () => page.evaluate(() => linkwork.stage.renderer.xr.isPresenting));
+  await looks(4);
+  const rig = await page.evaluate(() => linkwork.stage.rig.matrix.toArray());
+  await page.evaluate(() => xrDevice.position.set(0.1, 1.5, 0.5));
+  await looks(4);
+  assert.deepEqual(await page.evaluate(() => linkwork.stage.rig.matrix.toArray()), rig);
+  assert.equal(await page.evaluate(() => linkwork.stage.renderer.xr.getCamera().cameras.length), 2);
+  await page.screenshot({ path: `${pictures}/vr.png` });
+});
+
+test('select grabs along the ray, the solid follows, and letting go leaves it', async () => {
+  const [x, y, z] = await world('rocker', [1.1, 0, 0]);
+  await place('right', [x, y, z + 1]);
+  await looks();
+  const pulses = await page.evaluate(() => linkwork.xr.pulses);
+  await press('right', 'trigger', 1);
+  await held(1);
+  const [g] = await grabs();
+  assert.equal(await name(g.solid), 'rocker');
+  assert.ok((await page.evaluate(() => linkwork.xr.pulses)) > pulses, 'a tick is felt');
+  assert.ok(g.gap < 1e-3, `it does not jump into the hand: ${g.gap}`);
+  await place('right', [x - 0.15, y, z + 1]);
+  await until('the target follows the hand', async () => Math.abs((await grabs())[0].target[0] - (g.target[0] - 0.15)) < 0.01);
+  await until('and the solid the target', async () => (await grabs())[0].grip[0] < g.grip[0] - 0.05);
+  assert.ok((await frame(page)).gap < 1e-3, 'loops stay closed');
+  await press('right', 'trigger', 0);
+  await held(0);
+});
+
+test('squeeze takes the nearest solid, and a pin that cannot be met is felt', async () => {
+  const at = await world('crank', [0.3, 0, 0]);
+  // The grip is offset from the ray; aim so that the grip is at the solid.
+  await place('left', at);
+  await looks();
+  await press('left', 'squeeze', 1);
+  await held(1);
+  const [g] = await grabs();
+  assert.equal(await name(g.solid), 'crank');
+  assert.ok(g.gap < 1e-3, `it does not jump: ${g.gap}`);
+  const pulses = await page.evaluate(() => linkwork.xr.pulses);
+  await place('left', [at[0] - 0.9, at[1] + 0.9, at[2] + 0.5]);
+  await until('it cannot be met', async () => !(await grabs())[0].met);
+  await looks(4);
+  await until('that is felt', async () => (await page.evaluate(() => linkwork.xr.pulses)) > pulses);
+  await press('left', 'squeeze', 0);
+  await held(0);
+});
+
+test('two hands, and a solid goes from hand to hand without a jump', async () => {
+  await command(page, { do: 'reset' });
+  await frames(page, 3);
+  await looks();
+  const a = await world('coupler', [0.9, 0.7, 0]);
+  const b = await world('rocker', [0.6, 0, 0]);
+  await place('right', [a[0], a[1], a[2] + 1]);
+  await place('left', [b[0], b[1], b[2] + 1]);
+  await looks();
+  await press('right', 'trigger', 1);
+  await held(1);
+  await press('left', 'trigger', 1);
+  await held(2);
+  assert.deepEqual((await Promise.all((await grabs()).map((g) => name(g.solid)))).sort(), ['coupler', 'rocker']);
+  await press('left', 'trigger', 0);
+  await held(1);
+  // Hand over: the left hand takes the same solid elsewhere, then the right one lets go.
+  const c = await world('coupler', [1.5, 0.25, 0]);
+  const other = await world('coupler', [1.6, 0, 0]);
+  await place('left', [other[0], other[1], c[2] + 1]);
+  await looks();
+  await press('left', 'trigger', 1);
+  await held(2);
+  assert.equal(new Set((await grabs()).map((g) => g.solid)).size, 1);
+  await until('it rests', async () => (await frame(page)).limit === 'idle');
+  const before = (await frame(page)).poses;
+  await press('right', 'trigger', 0);
+  await held(1);
+  await frames(page, 6);
+  const after = (await frame(page)).poses;
+  const jump = Math.max(...before.map((x, i) => Math.abs(x - after[i])));
+  assert.ok(jump < 2e-3, `nothing jumps: ${jump}`);
+  await press('left', 'trigger', 0);
+  await held(0);
+});
+
+test('leaving VR lets go and gives the view back', async () => {
+  const a = await world('coupler', [0.9, 0.7, 0]);
+  await place('right', [a[0], a[1], a[2] + 1]);
+  await looks();
+  await press('right', 'trigger', 1);
+  await held(1);
+  await page.evaluate(() => xrDevice.activeSession.end());
+  await held(0);
+  await until('the page draws again', () => page.evaluate(() => !linkwork.stage.renderer.xr.isPresenting));
+  await drawn(page, 2);
+  assert.deepEqual(page.complaints, []);
+});
