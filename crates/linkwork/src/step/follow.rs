@@ -58,6 +58,8 @@ impl Default for Follow {
 const LEAST_DAMPING: f64 = 1e-8;
 /// Nothing moves any more.
 const MOST_DAMPING: f64 = 1e4;
+/// What an unmet hand takes out of the motion of what it holds, 1/s.
+const UNMET_BRAKE: f64 = 4.0;
 /// Solves per round until the bounds that act are known.
 const BOUND_ROUNDS: usize = 4;
 
@@ -89,7 +91,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
     close(m, s, w, c, over.is_some(), &mut report);
-    let mut damping = how.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
+    let (mut damping, asked) = (how.damping.clamp(LEAST_DAMPING, MOST_DAMPING), open_gap(w));
     for _ in 0..c.iterations.max(1) {
         report.ended = open_gap(w) <= c.tolerance;
         if report.ended || w.is_over(c) {
@@ -152,6 +154,9 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     report.moved = s.centers.iter().zip(&start.centers).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     if let Some(h) = over {
         w.lambda.iter_mut().for_each(|l| *l /= h * h);
+        // A hand that pulls at what cannot follow does no work: its corrections may brake, but not drive.
+        let unmet = report.open > c.tolerance.max(0.1 * asked);
+        let had = kinetic(s, w, &start);
         for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
             s.velocities[i] += (s.centers[i] - start.centers[i]) / h;
             s.spins[i] += log(s.rotations[i] * start.rotations[i].inverse()) / h;
@@ -161,21 +166,49 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
                 s.spins[i] *= c.max_rotation / turn;
             }
         }
-        report.solver_iterations += velocities(m, s, w, c, h);
+        report.solver_iterations += velocities(m, s, w, c, h, unmet);
+        if unmet {
+            let has = kinetic(s, w, &start);
+            let keep = if has > had { (had / has).sqrt() } else { 1.0 } / (1.0 + UNMET_BRAKE * h);
+            for i in touched(s, w, &start) {
+                s.velocities[i] *= keep;
+                s.spins[i] *= keep;
+            }
+        }
     }
     w.forget();
     report
 }
 
-/// The second impulse: primary rows and grips keep still (relative to where their other side goes).
-fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64) -> usize {
+/// Solids that the correction moved.
+fn touched(s: &State, w: &Workspace, start: &State) -> Vec<usize> {
+    let moved = |i: &usize| s.centers[*i] != start.centers[*i] || s.rotations[*i] != start.rotations[*i];
+    (0..s.centers.len()).filter(|i| w.masses.moves(*i)).filter(moved).collect()
+}
+
+/// Kinetic energy of what the correction moved.
+fn kinetic(s: &State, w: &Workspace, start: &State) -> f64 {
+    let of = |i: usize| {
+        let spin = s.rotations[i].inverse() * s.spins[i];
+        w.masses.mass(i) * s.velocities[i].length_squared() + spin.dot(*w.masses.inertia(i) * spin)
+    };
+    touched(s, w, start).into_iter().map(of).sum()
+}
+
+/// The second impulse: primary rows and grips keep still, relative to where their other side goes; `unmet` hands count as
+/// still.
+fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64, unmet: bool) -> usize {
     const DAMPING: f64 = 1e-6;
     w.b.clear();
     w.active.clear();
     w.b.resize(w.rows.len(), 0.0);
     w.active.resize(w.rows.len(), false);
     for g in w.rows.groups.iter() {
+        let still = unmet && !g.is_primary();
         let [a, b] = g.solids.map(|i| {
+            if still && !w.masses.moves(i) {
+                return [0.0; 6];
+            }
             let (v, o) = (s.velocities[i], s.spins[i]);
             [v.x, v.y, v.z, o.x, o.y, o.z]
         });
