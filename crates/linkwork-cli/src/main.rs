@@ -12,6 +12,7 @@ mod files;
 mod fmt;
 mod generate;
 mod plot;
+mod replay;
 mod report;
 mod run;
 mod scene;
@@ -58,6 +59,7 @@ enum Command {
     Fmt(fmt::Args),
     Generate(generate::Args),
     View(view::Args),
+    Replay(replay::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
         Command::View(args) => (false, view::run(&args)),
+        Command::Replay(args) => (args.json, replay::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),
         Command::Man(args) => (false, shell::man(&args)),
     };

@@ -45,3 +45,8 @@ pub use trajectory::{Key, Trajectory};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is the one about sessions.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/interaction.md")]
+struct Interaction;

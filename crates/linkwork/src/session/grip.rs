@@ -26,8 +26,9 @@ pub const MOST_HANDS: usize = 16;
 /// The tracker covers the way to the hand with this time constant, seconds: hand tremor and late events do not become
 /// jolts, and the last step before a release tells the speed of the throw.
 const LAG: f64 = 0.012;
-/// Of its solid's size, how far ahead of the grabbed point a tracker may be.
-const LEASH: f64 = 0.25;
+/// Of its solid's size, how far ahead of the grabbed point a tracker may be: no further than the solid can turn after it
+/// in one step without looking like another pose.
+const LEASH: f64 = 0.4;
 /// Radians, likewise.
 const TURN_LEASH: f64 = 0.4;
 /// A pull's spring, rad/s of the effective mass alone.
@@ -88,8 +89,6 @@ impl Grip {
         let island = graph.islands.iter().find(|i| i.place(solid).is_some());
         let weight = |id: &SolidId| m.solid(*id).mass.mass;
         let load = island.map_or(weight(&solid), |i| i.solids.iter().map(weight).sum());
-        let movable = m.solids().iter().filter(|s| !s.is_fixed());
-        let mean = movable.clone().map(Solid::extent).sum::<f64>() / movable.count().max(1) as f64;
         let mode = if m.solid(solid).particle && mode == GripMode::PinPose { GripMode::Pin } else { mode };
         Self {
             hand,
@@ -105,7 +104,7 @@ impl Grip {
             grasp: turned.inverse() * pose.rotation,
             mass: effective_mass(m, s, solid, at.translation),
             load,
-            leash: LEASH * m.solid(solid).extent().max(mean),
+            leash: LEASH * m.solid(solid).extent(),
             slack: 1.0,
             most_force: f64::INFINITY,
             before,

@@ -23,8 +23,10 @@
 //! # Ok::<(), linkwork::session::SessionError>(())
 //! ```
 
+mod check;
 mod command;
 mod document;
+mod edit;
 mod forces;
 mod fork;
 mod grip;
@@ -49,11 +51,12 @@ use crate::scene::{self, Scene};
 use crate::solid::SolidId;
 use crate::solve::SolverKind;
 use crate::state::State;
-use crate::step::assemble::{AssembleConfig, Outcome, assemble};
-use crate::step::{Method, Pace, StepConfig, Workspace};
-use document::{Document, find_joint, find_solid, refuse, with_joint};
+use crate::step::{Method, Pace, Workspace};
+use check::{check_finite, quaternion, settings_of};
+use document::{Document, find_joint, find_solid, with_joint};
+use edit::EDIT_ITERATIONS;
 use grip::Grip;
-use history::{Edits, Moment, Ring};
+use history::{Edits, Ring};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -147,7 +150,7 @@ impl Session {
             warnings,
         };
         session.size_up();
-        let open = session.assemble_if_open();
+        let open = session.assemble_if_open(None);
         session.warnings.extend(open);
         let start = session.scene_state();
         session.history.restart(start);
@@ -286,7 +289,7 @@ impl Session {
                 self.base.gravity = Vector::from_array(self.settings.gravity);
                 self.state = State::new(&self.base);
                 self.rebuild();
-                out.warnings.extend(self.assemble_if_open());
+                out.warnings.extend(self.assemble_if_open(None));
                 let start = self.scene_state();
                 self.history.restart(start);
             }
@@ -367,7 +370,7 @@ impl Session {
                     self.edits.push(moment);
                     self.base.edit_joint(id, |j| j.enabled = *on);
                     self.rebuild();
-                    out.warnings.extend(self.assemble_if_open());
+                    out.warnings.extend(self.assemble_if_open(Some(EDIT_ITERATIONS)));
                     self.snapshot();
                 }
             }
@@ -516,54 +519,6 @@ impl Session {
         self.rebuild();
     }
 
-    fn undo(&mut self, redo: bool, out: &mut Applied) -> Result<(), SessionError> {
-        let now = self.moment(None);
-        let found = if redo { self.edits.redo(|| now) } else { self.edits.undo(|| now) };
-        let Some(moment) = found else {
-            let what = if redo { "do again" } else { "take back" };
-            return Err(SessionError::Nothing { what: what.into() });
-        };
-        out.released.extend(self.grips.drain(..).map(|g| g.hand));
-        out.reloaded = !Arc::ptr_eq(&self.document, &moment.document);
-        self.restore(moment);
-        if out.reloaded {
-            let start = self.scene_state();
-            self.history.restart(start);
-        } else {
-            self.snapshot();
-        }
-        Ok(())
-    }
-
-    /// What is, to come back to. Hands are not a part of it.
-    fn moment(&self, gesture: Option<u64>) -> Moment {
-        Moment {
-            document: self.document.clone(),
-            enabled: self.base.joints().iter().map(|j| j.enabled).collect(),
-            state: self.scene_state(),
-            gesture,
-        }
-    }
-
-    /// Puts a moment back, with no hands.
-    fn restore(&mut self, moment: Moment) {
-        self.grips.clear();
-        if !Arc::ptr_eq(&self.document, &moment.document) {
-            self.document = moment.document;
-            self.base = self.document.scene.mechanism.clone();
-            self.base.gravity = Vector::from_array(self.settings.gravity);
-            self.size_up();
-        }
-        for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
-            let id = crate::joint::JointId(k as u32);
-            if self.base.joint(id).enabled != *on {
-                self.base.edit_joint(id, |j| j.enabled = *on);
-            }
-        }
-        self.state = moment.state;
-        self.rebuild();
-    }
-
     /// The state without trackers.
     fn scene_state(&self) -> State {
         let mut state = self.state.clone();
@@ -627,181 +582,12 @@ impl Session {
         self.torn = if count > 0 { 0.5 * sum / f64::from(count) } else { 1.0 };
     }
 
-    /// Closes what stands open beyond the tolerance; complains when it cannot.
-    fn assemble_if_open(&mut self) -> Option<Complaint> {
-        if self.measure() <= self.settings.tolerance {
-            return None;
-        }
-        let config = AssembleConfig {
-            tolerance: self.settings.tolerance,
-            solver: self.solver(),
-            max_rotation: self.settings.max_rotation,
-            restarts: 3,
-            ..Default::default()
-        };
-        let report = assemble(&self.base, &mut self.state, &config);
-        // Velocities belong to the poses that are gone.
-        self.stop_motion();
-        self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
-        self.rebuild();
-        let worst = report.worst.first()?;
-        let name = self.base.joint_name(worst.joint);
-        let text = match report.outcome {
-            Outcome::Ok => return None,
-            Outcome::Conflict => "the constraints contradict each other",
-            Outcome::Budget | Outcome::Diverged => "the constraints could not all be closed",
-        };
-        Some(Complaint::plain(format!("{text}; the most open one is `{name}`")))
-    }
-
-    fn set_text(&mut self, text: &str, mesh: &mut Files<'_>, out: &mut Applied) -> Result<(), SessionError> {
-        if text == self.document.text {
-            return Ok(());
-        }
-        let (known, mut new) = (&self.files, Vec::new());
-        let (document, report) = Document::read(text, &mut |name| {
-            if let Some(bytes) = known.get(name) {
-                return Ok(bytes.clone());
-            }
-            let bytes = mesh(name)?;
-            new.push((name.to_owned(), bytes.clone()));
-            Ok(bytes)
-        });
-        let Some(document) = document else { return Err(refuse(&report, text)) };
-        // Files go before the command that needs them.
-        let command = if new.is_empty() { None } else { self.log.entries.pop() };
-        for (name, bytes) in new {
-            self.log.push(Entry::File { name: name.clone(), bytes: bytes.clone() });
-            self.files.insert(name, bytes);
-        }
-        self.log.entries.extend(command);
-        let moment = self.moment(None);
-        self.let_go(out);
-        self.edits.push(moment);
-        let old = std::mem::replace(&mut self.document, Arc::new(document));
-        let new = &self.document.scene;
-        let (solids, joints) = (self.document.survivors(&old), self.document.same_joints(&old));
-        let state = self.state.carried_over(&self.base, &new.mechanism, &solids, &joints);
-        let mut base = new.mechanism.clone();
-        for (k, from) in joints.iter().enumerate() {
-            let Some(from) = from else { continue };
-            let switched = self.base.joint(*from).enabled != old.scene.mechanism.joint(*from).enabled;
-            if switched {
-                let on = self.base.joint(*from).enabled;
-                base.edit_joint(crate::joint::JointId(k as u32), |j| j.enabled = on);
-            }
-        }
-        if new.settings != old.scene.settings {
-            let running = self.settings.running;
-            self.settings = Settings { running, ..settings_of(new, Some(&self.settings)) };
-            self.pace = Pace::new(self.settings.step, CATCH_UP);
-        }
-        if new.mechanism.gravity != old.scene.mechanism.gravity {
-            self.settings.gravity = new.mechanism.gravity.to_array();
-        }
-        base.gravity = Vector::from_array(self.settings.gravity);
-        self.base = base;
-        self.state = state;
-        self.size_up();
-        self.rebuild();
-        self.warnings = Complaint::list(&report, text);
-        let open = self.assemble_if_open();
-        self.warnings.extend(open);
-        let start = self.scene_state();
-        self.history.restart(start);
-        out.reloaded = true;
-        out.warnings.clone_from(&self.warnings);
-        Ok(())
-    }
-
-    pub(in crate::session) fn keep_file(&mut self, name: &str, bytes: Vec<u8>) {
-        self.log.push(Entry::File { name: name.to_owned(), bytes: bytes.clone() });
-        self.files.insert(name.to_owned(), bytes);
-    }
-
     fn solver(&self) -> SolverKind {
         SolverKind::from_name(&self.settings.solver).unwrap_or_default()
-    }
-}
-
-/// What a scene sets; what it is silent about stays, or is the default.
-fn settings_of(scene: &Scene, now: Option<&Settings>) -> Settings {
-    let d = StepConfig::default();
-    let default = Settings {
-        mode: Mode::default(),
-        running: false,
-        method: d.method.name().to_owned(),
-        solver: d.solver.name().to_owned(),
-        step: d.dt,
-        tolerance: d.tolerance,
-        iterations: d.iterations as u32,
-        solver_iterations: d.solver_iterations as u32,
-        max_rotation: d.max_rotation,
-        gravity: scene.mechanism.gravity.to_array(),
-        speed: 1.0,
-        budget_ms: None,
-        policy: Policy::default(),
-    };
-    let s = &scene.settings;
-    let now = now.cloned().unwrap_or(default);
-    let method = s.method.clone().filter(|name| Method::from_name(name).is_some());
-    Settings {
-        method: method.unwrap_or(now.method),
-        solver: s.solver.clone().unwrap_or(now.solver),
-        step: s.step.map_or(now.step, |h| h.clamp(1e-6, 1.0)),
-        tolerance: s.tolerance.unwrap_or(now.tolerance),
-        iterations: s.iterations.unwrap_or(now.iterations).clamp(1, 10_000),
-        solver_iterations: s.solver_iterations.unwrap_or(now.solver_iterations).clamp(1, 1_000_000),
-        max_rotation: s.max_rotation.unwrap_or(now.max_rotation),
-        budget_ms: s.budget.map(|b| 1e3 * b).or(now.budget_ms),
-        ..now
     }
 }
 
 /// Sixteen hexadecimal digits.
 pub(crate) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
-}
-
-/// A unit quaternion from w x y z.
-fn quaternion([w, x, y, z]: [f64; 4]) -> Result<Rotation, SessionError> {
-    let q = Rotation::from_xyzw(x, y, z, w);
-    if !(1e-6..1e6).contains(&q.length()) {
-        return Err(SessionError::BadValue { what: "the turn is not a quaternion (w x y z)".into() });
-    }
-    Ok(q.normalize())
-}
-
-/// Numbers that no log can hold, and places that no scene has.
-fn check_finite(command: &Command) -> Result<(), SessionError> {
-    const FAR: f64 = 1e9;
-    let mut numbers: Vec<f64> = Vec::new();
-    match command {
-        Command::Grab { point, rotation, .. } => {
-            numbers.extend(point);
-            numbers.extend(rotation.iter().flatten());
-        }
-        Command::Drag { position, rotation, .. } => {
-            numbers.extend(position);
-            numbers.extend(rotation.iter().flatten());
-        }
-        Command::Scrub { to: Past::Time(t) } => numbers.push(*t),
-        Command::Tolerance { value } => numbers.push(*value),
-        Command::TimeStep { seconds } => numbers.push(*seconds),
-        Command::Gravity { value } => numbers.extend(value),
-        Command::Speed { factor } => numbers.push(*factor),
-        Command::Budget { ms } => numbers.extend(ms),
-        Command::AddConstraint { point, point2, axis, value, .. } => {
-            numbers.extend(point);
-            numbers.extend(point2.iter().flatten());
-            numbers.extend(axis.iter().flatten());
-            numbers.extend(value);
-        }
-        _ => {}
-    }
-    if numbers.iter().all(|x| x.abs() <= FAR) {
-        Ok(())
-    } else {
-        Err(SessionError::BadValue { what: "a number is not finite, or beyond 1e9".into() })
-    }
 }

@@ -24,6 +24,8 @@ const COARSE_TOLERANCE: f64 = 10.0;
 /// Pieces of one step: a budget does not go with sixty-four of them.
 const SUBSTEPS: u32 = 64;
 const BUDGET_SUBSTEPS: u32 = 4;
+/// Iterations of the second try at a step that went wrong.
+const CAREFUL: u32 = 20;
 
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
@@ -202,11 +204,27 @@ impl Session {
         }
     }
 
-    /// One step in time, and where hands pin something the correction that brings it there. What cannot be shown is taken
-    /// back: poses stay, the motion stops, and the reason is kept.
+    /// One step in time, and where hands pin something the correction that brings it there. What cannot be shown is tried
+    /// once more with all the care there is, and then taken back: poses stay, the motion stops, and the reason is kept.
     pub(super) fn step_once(&mut self, effort: &Effort) -> Done {
         self.history.branch();
         self.settled = false;
+        let before = self.state.clone();
+        let (mut gaps, mut done) = self.try_step(effort);
+        if done.rejected.is_some() {
+            self.state = before.clone();
+            self.workspace = Default::default();
+            let careful =
+                Effort { iterations: effort.iterations.max(CAREFUL), substeps: SUBSTEPS, ..*effort };
+            let first = done;
+            (gaps, done) = self.try_step(&careful);
+            done.iterations += first.iterations;
+            done.solver_iterations += first.solver_iterations;
+        }
+        self.end(before, gaps, done)
+    }
+
+    fn try_step(&mut self, effort: &Effort) -> (Gaps, Done) {
         let (before, h) = (self.state.clone(), self.settings.step);
         for grip in &self.grips {
             grip.aim_step(&mut self.live, &self.state, h, self.settings.tolerance);
@@ -223,7 +241,7 @@ impl Session {
         };
         let mut gaps = report.gaps;
         if done.rejected.is_none() {
-            done.rejected = self.flips(&before, Some(h)).then_some(FLIP);
+            done.rejected = self.flips_in_time(&before).then_some(FLIP);
         }
         // A pull needs it only where coarse iterations left something open.
         let pinned = self.grips.iter().any(Grip::is_pin);
@@ -235,7 +253,7 @@ impl Session {
             self.damping = after.damping;
             done.iterations += after.iterations as u32;
             done.solver_iterations += after.solver_iterations as u32;
-            if self.flips(&stepped, None) || !self.state.is_finite() {
+            if self.flips(&stepped) || !self.state.is_finite() {
                 // The hands miss this step, and are followed more carefully from now on.
                 self.state = stepped;
                 self.damping = self.damping.max(1e-3) * 100.0;
@@ -247,7 +265,7 @@ impl Session {
         if done.rejected.is_none() {
             done.rejected = self.fault(gaps);
         }
-        self.end(before, gaps, done)
+        (gaps, done)
     }
 
     /// One correction without time.
@@ -275,7 +293,7 @@ impl Session {
             iterations: report.iterations as u32,
             solver_iterations: report.solver_iterations as u32,
             missed: !(report.gaps.worst() <= effort.tolerance),
-            rejected: self.fault(report.gaps).or(self.flips(&before, None).then_some(FLIP)),
+            rejected: self.fault(report.gaps).or(self.flips(&before).then_some(FLIP)),
             changed: !still,
         };
         let done = self.end(before, report.gaps, done);
@@ -327,20 +345,28 @@ impl Session {
         (gaps.worst() > (3.0 * self.gap).max(self.torn)).then_some("the step would tear the mechanism apart")
     }
 
-    /// Does a joint jump to another side? Over a step of length `h` what turns fast, before or after, may turn far: a
-    /// joint that jumps has no speed for it. A correction has no such excuse.
-    fn flips(&self, before: &State, h: Option<f64>) -> bool {
+    /// Does a joint jump to another side in a correction?
+    fn flips(&self, before: &State) -> bool {
         const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
         self.base.joints().iter().filter(|j| j.enabled).any(|j| {
             let [a, b] = j.frames.map(|f| f.solid.index());
             let angle = |s: &State| s.rotations[a].inverse() * s.rotations[b];
             let turned = log(angle(&self.state) * angle(before).inverse()).length();
-            if turned.is_nan() || turned <= QUARTER {
-                return turned.is_nan();
-            }
-            let speed = |s: &State| (s.spins[a] - s.spins[b]).length();
-            h.is_none_or(|h| speed(before).max(speed(&self.state)) * h < 0.5 * QUARTER)
+            turned.is_nan() || turned > QUARTER
         })
+    }
+
+    /// The same over a step in time, where light limbs may whip round: a true jump makes energy out of nothing.
+    fn flips_in_time(&mut self, before: &State) -> bool {
+        if !self.flips(before) {
+            return false;
+        }
+        let was = self.meter.energy(&self.base, before);
+        let is = self.meter.energy(&self.base, &self.state);
+        let mass: f64 = self.base.solids().iter().filter(|s| !s.is_fixed()).map(|s| s.mass.mass).sum();
+        // What gravity does to everything along half of a typical solid.
+        let typical = mass * self.base.gravity.length().max(1.0) * self.torn;
+        !(is.total() - was.total() <= 0.1 * was.kinetic + 0.1 * typical)
     }
 
     /// Measures the gaps as things are; for after edits.

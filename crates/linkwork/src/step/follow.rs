@@ -155,6 +155,11 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
         for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
             s.velocities[i] += (s.centers[i] - start.centers[i]) / h;
             s.spins[i] += log(s.rotations[i] * start.rotations[i].inverse()) / h;
+            // Light parts at the end of a whip: a hand sets nothing spinning faster than a step can follow.
+            let turn = s.spins[i].length() * h;
+            if turn > c.max_rotation {
+                s.spins[i] *= c.max_rotation / turn;
+            }
         }
         report.solver_iterations += velocities(m, s, w, c, h);
     }

@@ -1,0 +1,84 @@
+//! What can be set, and numbers that nothing can be done with.
+
+use super::command::{Command, Mode, Past, Policy, SessionError};
+use super::report::Settings;
+use crate::math::Rotation;
+use crate::scene::Scene;
+use crate::step::{Method, StepConfig};
+
+/// What a scene sets; what it is silent about stays, or is the default.
+pub(super) fn settings_of(scene: &Scene, now: Option<&Settings>) -> Settings {
+    let d = StepConfig::default();
+    let default = Settings {
+        mode: Mode::default(),
+        running: false,
+        method: d.method.name().to_owned(),
+        solver: d.solver.name().to_owned(),
+        step: d.dt,
+        tolerance: d.tolerance,
+        iterations: d.iterations as u32,
+        solver_iterations: d.solver_iterations as u32,
+        max_rotation: d.max_rotation,
+        gravity: scene.mechanism.gravity.to_array(),
+        speed: 1.0,
+        budget_ms: None,
+        policy: Policy::default(),
+    };
+    let s = &scene.settings;
+    let now = now.cloned().unwrap_or(default);
+    let method = s.method.clone().filter(|name| Method::from_name(name).is_some());
+    Settings {
+        method: method.unwrap_or(now.method),
+        solver: s.solver.clone().unwrap_or(now.solver),
+        step: s.step.map_or(now.step, |h| h.clamp(1e-6, 1.0)),
+        tolerance: s.tolerance.unwrap_or(now.tolerance),
+        iterations: s.iterations.unwrap_or(now.iterations).clamp(1, 10_000),
+        solver_iterations: s.solver_iterations.unwrap_or(now.solver_iterations).clamp(1, 1_000_000),
+        max_rotation: s.max_rotation.unwrap_or(now.max_rotation),
+        budget_ms: s.budget.map(|b| 1e3 * b).or(now.budget_ms),
+        ..now
+    }
+}
+
+/// A unit quaternion from w x y z.
+pub(super) fn quaternion([w, x, y, z]: [f64; 4]) -> Result<Rotation, SessionError> {
+    let q = Rotation::from_xyzw(x, y, z, w);
+    if !(1e-6..1e6).contains(&q.length()) {
+        return Err(SessionError::BadValue { what: "the turn is not a quaternion (w x y z)".into() });
+    }
+    Ok(q.normalize())
+}
+
+/// Numbers that no log can hold, and places that no scene has.
+pub(super) fn check_finite(command: &Command) -> Result<(), SessionError> {
+    const FAR: f64 = 1e9;
+    let mut numbers: Vec<f64> = Vec::new();
+    match command {
+        Command::Grab { point, rotation, .. } => {
+            numbers.extend(point);
+            numbers.extend(rotation.iter().flatten());
+        }
+        Command::Drag { position, rotation, .. } => {
+            numbers.extend(position);
+            numbers.extend(rotation.iter().flatten());
+        }
+        Command::Scrub { to: Past::Time(t) } => numbers.push(*t),
+        Command::Tolerance { value } => numbers.push(*value),
+        Command::TimeStep { seconds } => numbers.push(*seconds),
+        Command::Gravity { value } => numbers.extend(value),
+        Command::Speed { factor } => numbers.push(*factor),
+        Command::Budget { ms } => numbers.extend(ms),
+        Command::AddConstraint { point, point2, axis, value, .. } => {
+            numbers.extend(point);
+            numbers.extend(point2.iter().flatten());
+            numbers.extend(axis.iter().flatten());
+            numbers.extend(value);
+        }
+        _ => {}
+    }
+    if numbers.iter().all(|x| x.abs() <= FAR) {
+        Ok(())
+    } else {
+        Err(SessionError::BadValue { what: "a number is not finite, or beyond 1e9".into() })
+    }
+}

@@ -1,0 +1,166 @@
+//! Edits: new texts while running, and taking them back.
+
+use super::check::settings_of;
+use super::command::{Applied, Complaint, SessionError};
+use super::document::{Document, Files, refuse};
+use super::history::Moment;
+use super::log::Entry;
+use super::report::Settings;
+use super::{CATCH_UP, Session};
+use crate::joint::JointId;
+use crate::math::Vector;
+use crate::step::Pace;
+use crate::step::assemble::{AssembleConfig, Outcome, assemble};
+use std::sync::Arc;
+
+/// Iterations that an edit may take to close what it opened.
+pub(super) const EDIT_ITERATIONS: usize = 60;
+
+impl Session {
+    pub(super) fn undo(&mut self, redo: bool, out: &mut Applied) -> Result<(), SessionError> {
+        let now = self.moment(None);
+        let found = if redo { self.edits.redo(|| now) } else { self.edits.undo(|| now) };
+        let Some(moment) = found else {
+            let what = if redo { "do again" } else { "take back" };
+            return Err(SessionError::Nothing { what: what.into() });
+        };
+        out.released.extend(self.grips.drain(..).map(|g| g.hand));
+        out.reloaded = !Arc::ptr_eq(&self.document, &moment.document);
+        self.restore(moment);
+        if out.reloaded {
+            let start = self.scene_state();
+            self.history.restart(start);
+        } else {
+            self.snapshot();
+        }
+        Ok(())
+    }
+
+    /// What is, to come back to. Hands are not a part of it.
+    pub(super) fn moment(&self, gesture: Option<u64>) -> Moment {
+        Moment {
+            document: self.document.clone(),
+            enabled: self.base.joints().iter().map(|j| j.enabled).collect(),
+            state: self.scene_state(),
+            gesture,
+        }
+    }
+
+    /// Puts a moment back, with no hands.
+    pub(super) fn restore(&mut self, moment: Moment) {
+        self.grips.clear();
+        if !Arc::ptr_eq(&self.document, &moment.document) {
+            self.document = moment.document;
+            self.base = self.document.scene.mechanism.clone();
+            self.base.gravity = Vector::from_array(self.settings.gravity);
+            self.size_up();
+        }
+        for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
+            let id = JointId(k as u32);
+            if self.base.joint(id).enabled != *on {
+                self.base.edit_joint(id, |j| j.enabled = *on);
+            }
+        }
+        self.state = moment.state;
+        self.rebuild();
+    }
+
+    /// Closes what stands open beyond the tolerance; complains when it cannot. A number of iterations rules out restarts:
+    /// nobody waits for those in the middle of an edit.
+    pub(super) fn assemble_if_open(&mut self, iterations: Option<usize>) -> Option<Complaint> {
+        if self.measure() <= self.settings.tolerance {
+            return None;
+        }
+        let config = AssembleConfig {
+            tolerance: self.settings.tolerance,
+            solver: self.solver(),
+            max_rotation: self.settings.max_rotation,
+            iterations,
+            restarts: 3,
+            ..Default::default()
+        };
+        let report = assemble(&self.base, &mut self.state, &config);
+        // Velocities belong to the poses that are gone.
+        self.stop_motion();
+        self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
+        self.rebuild();
+        let worst = report.worst.first()?;
+        let name = self.base.joint_name(worst.joint);
+        let text = match report.outcome {
+            Outcome::Ok => return None,
+            Outcome::Conflict => "the constraints contradict each other",
+            Outcome::Budget | Outcome::Diverged => "the constraints could not all be closed",
+        };
+        Some(Complaint::plain(format!("{text}; the most open one is `{name}`")))
+    }
+
+    pub(super) fn set_text(
+        &mut self,
+        text: &str,
+        mesh: &mut Files<'_>,
+        out: &mut Applied,
+    ) -> Result<(), SessionError> {
+        if text == self.document.text {
+            return Ok(());
+        }
+        let (known, mut new) = (&self.files, Vec::new());
+        let (document, report) = Document::read(text, &mut |name| {
+            if let Some(bytes) = known.get(name) {
+                return Ok(bytes.clone());
+            }
+            let bytes = mesh(name)?;
+            new.push((name.to_owned(), bytes.clone()));
+            Ok(bytes)
+        });
+        let Some(document) = document else { return Err(refuse(&report, text)) };
+        // Files go before the command that needs them.
+        let command = if new.is_empty() { None } else { self.log.entries.pop() };
+        for (name, bytes) in new {
+            self.log.push(Entry::File { name: name.clone(), bytes: bytes.clone() });
+            self.files.insert(name, bytes);
+        }
+        self.log.entries.extend(command);
+        let moment = self.moment(None);
+        self.let_go(out);
+        self.edits.push(moment);
+        let old = std::mem::replace(&mut self.document, Arc::new(document));
+        let new = &self.document.scene;
+        let (solids, joints) = (self.document.survivors(&old), self.document.same_joints(&old));
+        let state = self.state.carried_over(&self.base, &new.mechanism, &solids, &joints);
+        let mut base = new.mechanism.clone();
+        for (k, from) in joints.iter().enumerate() {
+            let Some(from) = from else { continue };
+            let switched = self.base.joint(*from).enabled != old.scene.mechanism.joint(*from).enabled;
+            if switched {
+                let on = self.base.joint(*from).enabled;
+                base.edit_joint(JointId(k as u32), |j| j.enabled = on);
+            }
+        }
+        if new.settings != old.scene.settings {
+            let running = self.settings.running;
+            self.settings = Settings { running, ..settings_of(new, Some(&self.settings)) };
+            self.pace = Pace::new(self.settings.step, CATCH_UP);
+        }
+        if new.mechanism.gravity != old.scene.mechanism.gravity {
+            self.settings.gravity = new.mechanism.gravity.to_array();
+        }
+        base.gravity = Vector::from_array(self.settings.gravity);
+        self.base = base;
+        self.state = state;
+        self.size_up();
+        self.rebuild();
+        self.warnings = Complaint::list(&report, text);
+        let open = self.assemble_if_open(Some(EDIT_ITERATIONS));
+        self.warnings.extend(open);
+        let start = self.scene_state();
+        self.history.restart(start);
+        out.reloaded = true;
+        out.warnings.clone_from(&self.warnings);
+        Ok(())
+    }
+
+    pub(super) fn keep_file(&mut self, name: &str, bytes: Vec<u8>) {
+        self.log.push(Entry::File { name: name.to_owned(), bytes: bytes.clone() });
+        self.files.insert(name.to_owned(), bytes);
+    }
+}

@@ -1,0 +1,70 @@
+//! Dragging in real time, measured: the table of docs/interaction.md. Prints; only its gaps can fail.
+
+use linkwork::generate;
+use linkwork::session::{Command, GripMode, Mode, Session};
+use linkwork::{SolidId, Vector};
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[test]
+#[ignore = "a measurement: run it with --release -- --ignored --nocapture"]
+fn dragging_at_sixty_ticks_a_second() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
+    let read = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.lw"))).unwrap();
+    let scenes = [
+        ("mesh5 (Faure 1998, Figure 5)", read("mesh5")),
+        ("characters (1998, Figure 3)", read("characters")),
+        ("net 11 11 (1999, Figure 6)", generate::net(11, 11).unwrap()),
+        ("ladder 6 96", generate::generate("ladder", &[6, 96], 1.0).unwrap()),
+    ];
+    println!("| scene | mode | budget | median ms | p99 | max | used by receipt, p99 | gap while dragging |");
+    for (name, text) in &scenes {
+        for mode in [Mode::Kinematic, Mode::Dynamic] {
+            for budget in [None, Some(8.0)] {
+                let mut s = Session::open(text, &mut |_| Err("no files".into())).unwrap();
+                let last = s.mechanism().solids().iter().rposition(|s| !s.is_fixed()).unwrap() as u32;
+                for command in [
+                    Command::Mode { mode },
+                    Command::Budget { ms: budget },
+                    Command::Run { on: true },
+                    Command::Grab {
+                        hand: 1,
+                        solid: last.into(),
+                        point: [0.0; 3],
+                        mode: GripMode::Pin,
+                        rotation: None,
+                    },
+                ] {
+                    s.apply(command).unwrap();
+                }
+                let from = s.pose(SolidId(last)).translation;
+                let start = Instant::now();
+                let clock = || start.elapsed().as_secs_f64();
+                let (mut wall, mut used, mut gap) = (Vec::new(), Vec::new(), 0.0_f64);
+                for k in 0..180 {
+                    let angle = k as f64 * 0.05;
+                    let by = Vector::new(angle.sin(), 1.0 - angle.cos(), 0.5 * angle.sin()) * 0.3;
+                    let before = clock();
+                    s.apply(Command::Drag { hand: 1, position: (from + by).to_array(), rotation: None })
+                        .unwrap();
+                    let report = s.tick(1.0 / 60.0, &clock);
+                    wall.push(1e3 * (clock() - before));
+                    used.push(report.receipt.used_ms);
+                    gap = gap.max(report.gaps.position);
+                }
+                let at = |list: &mut Vec<f64>, share: f64| {
+                    list.sort_by(f64::total_cmp);
+                    list[((list.len() - 1) as f64 * share) as usize]
+                };
+                println!(
+                    "| {name} | {mode:?} | {budget:?} | {:.2} | {:.2} | {:.2} | {:.2} | {gap:.1e} m |",
+                    at(&mut wall, 0.5),
+                    at(&mut wall, 0.99),
+                    at(&mut wall, 1.0),
+                    at(&mut used, 0.99),
+                );
+                assert!(gap < 0.05, "{name}");
+            }
+        }
+    }
+}
