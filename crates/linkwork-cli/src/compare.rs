@@ -395,7 +395,7 @@ impl Comparison<'_> {
                 "{} of {} each, from the same start. Energy drift is the largest change of the total energy by the \
                  largest kinetic energy; momentum drifts are by the largest sum of the solids' own momenta, and only a \
                  mechanism that nothing outside pushes keeps them near zero. The last column is how far the watched \
-                 solids end from where {} has them.",
+                 solids end from where the first line ({}) has them.",
                 count(first.setup.steps as usize, "step"),
                 report::time(first.setup.dt),
                 self.label(first)

@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod fmt;
 mod generate;
+mod lab;
 mod plot;
 mod replay;
 mod report;
@@ -56,10 +57,11 @@ enum Command {
     Assemble(assemble::Args),
     Run(run::Args),
     Compare(compare::Args),
+    Lab(lab::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
-    View(view::Args),
     Replay(replay::Args),
+    View(view::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
 }
@@ -78,10 +80,11 @@ fn main() -> ExitCode {
         Command::Assemble(args) => (args.json, assemble::run(&args)),
         Command::Run(args) => (args.json, run::run(&args)),
         Command::Compare(args) => (args.json, compare::run(&args)),
+        Command::Lab(args) => (args.json, lab::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
-        Command::View(args) => (false, view::run(&args)),
         Command::Replay(args) => (args.json, replay::run(&args)),
+        Command::View(args) => (false, view::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),
         Command::Man(args) => (false, shell::man(&args)),
     };

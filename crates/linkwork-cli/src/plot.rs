@@ -32,6 +32,8 @@ pub struct Chart {
     pub y_label: String,
     /// Powers of ten on the vertical axis: zero and less are not drawn.
     pub log_y: bool,
+    /// The same on the horizontal one.
+    pub log_x: bool,
     /// One unit is as long on both axes: for paths in a plane.
     pub same_scale: bool,
     /// Cuts the vertical axis off outside of this, so that one wild line does not flatten the others.
@@ -62,6 +64,16 @@ impl Page {
     pub fn new(title: &str, below: &str) -> Self {
         let body = format!("<h1>{}</h1>\n<p class=\"below\">{}</p>\n", escape(title), escape(below));
         Self { title: title.to_owned(), body }
+    }
+
+    /// A part that can be linked to.
+    pub fn part(&mut self, id: &str, text: &str) {
+        let _ = writeln!(self.body, "<h2 id=\"{}\">{}</h2>", escape(id), escape(text));
+    }
+
+    /// HTML that the caller has made, out of escaped text.
+    pub fn html(&mut self, html: &str) {
+        self.body.push_str(html);
     }
 
     /// A heading.
@@ -128,9 +140,9 @@ pub fn escape(text: &str) -> String {
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --bg: #ffffff; --card: #fafbfc; --ink: #1c2430; --soft: #5b6675; --grid: #e3e7ec;
-  --axis: #98a2af; }
+  --axis: #98a2af; --good: #0a7a4b; --partly: #9a5b00; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --bg: #12161c; --card: #181d25; --ink: #e6eaf0; --soft: #9aa6b5;
-  --grid: #2a323d; --axis: #667181; } }
+  --grid: #2a323d; --axis: #667181; --good: #4fd39a; --partly: #f0b45a; --bad: #ff8a80; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--bg); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1240px; margin: 0 auto; padding: 28px 20px 60px; }
@@ -159,6 +171,19 @@ svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
 .ask:hover { opacity: 0.9; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; list-style: none; margin: 6px 0 0; padding: 0; font-size: 13px; }
 .legend li { display: flex; align-items: center; gap: 7px; }
+.badge { display: inline-block; padding: 2px 10px; border-radius: 999px; font-size: 13px; font-weight: 600;
+  border: 1px solid; }
+.good { color: var(--good); } .partly { color: var(--partly); } .bad { color: var(--bad); } .open { color: var(--soft); }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: 18px; margin: 14px 0; }
+.card { padding: 12px 16px; border: 1px solid var(--grid); border-radius: 8px; background: var(--card); min-width: 0; }
+.card h3 { margin: 0 0 4px; font-size: 13px; color: var(--soft); font-weight: 600; }
+.card ul { margin: 6px 0 0; padding-left: 18px; }
+.wrap td { white-space: normal; vertical-align: top; }
+.wrap td:first-child { white-space: nowrap; }
+.above { color: var(--soft); font-size: 14px; margin: 18px 0 6px; max-width: 110ch; }
+a { color: inherit; text-decoration-color: var(--axis); text-underline-offset: 2px; }
+section { border-top: 1px solid var(--grid); margin-top: 40px; }
+details { margin: 14px 0; } summary { cursor: pointer; color: var(--soft); }
 ";
 
 /// Colours that those who see red and green alike can tell apart too, for light and for dark.
@@ -210,11 +235,13 @@ const BOTTOM: f64 = 44.0;
 struct Scale {
     x: (f64, f64),
     y: (f64, f64),
+    log_x: bool,
     log_y: bool,
 }
 
 impl Scale {
     fn x(&self, x: f64) -> f64 {
+        let x = if self.log_x { x.log10() } else { x };
         LEFT + (x - self.x.0) / (self.x.1 - self.x.0) * (WIDTH - LEFT - RIGHT)
     }
     fn y(&self, y: f64) -> f64 {
@@ -266,7 +293,7 @@ impl Chart {
     }
 
     fn is_drawn(&self, (x, y): (f64, f64)) -> bool {
-        x.is_finite() && y.is_finite() && (!self.log_y || y > 0.0)
+        x.is_finite() && y.is_finite() && (!self.log_y || y > 0.0) && (!self.log_x || x > 0.0)
     }
 
     /// The extent of what is drawn; `None` when nothing is.
@@ -283,6 +310,9 @@ impl Chart {
         if let Some(range) = self.y_range {
             y = (y.0.max(range.0), y.1.min(range.1));
             y = if y.0 < y.1 { y } else { range };
+        }
+        if self.log_x {
+            x = (x.0.log10(), x.1.log10());
         }
         if self.log_y {
             let (low, high) = (y.0.log10().floor(), y.1.log10().ceil());
@@ -304,13 +334,15 @@ impl Chart {
         (x.0.is_finite() && x.1.is_finite() && y.0.is_finite() && y.1.is_finite()).then_some(Scale {
             x,
             y,
+            log_x: self.log_x,
             log_y: self.log_y,
         })
     }
 
     fn draw(&self, scale: &Scale, out: &mut String) {
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-        for (x, label) in ticks(scale.x, 7) {
+        let across = if self.log_x { steps_of_ten(scale.x) } else { ticks(scale.x, 7) };
+        for (x, label) in across {
             let at = scale.x(x);
             let _ = writeln!(
                 out,
@@ -484,6 +516,20 @@ fn decades((low, high): (f64, f64)) -> Vec<(f64, String)> {
         .map(|e| {
             let exponent = e.to_string().replace('-', "−");
             (10f64.powi(e as i32), format!("10<tspan dy=\"-5\" font-size=\"9\">{exponent}</tspan>"))
+        })
+        .collect()
+}
+
+/// Numbers on a logarithmic axis of any length, its ends given as powers of ten: 1, 2 and 5 where there is room.
+fn steps_of_ten((low, high): (f64, f64)) -> Vec<(f64, String)> {
+    let of: &[f64] = if high - low > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let (first, last) = (low.floor() as i32, high.ceil() as i32);
+    (first..=last)
+        .flat_map(|e| of.iter().map(move |k| k * 10f64.powi(e)))
+        .filter(|x| (low - 1e-9..=high + 1e-9).contains(&x.log10()))
+        .map(|x| {
+            let short = if (1e-3..1e5).contains(&x) { format!("{}", (1e6 * x).round() / 1e6) } else { format!("{x:e}") };
+            (x, short)
         })
         .collect()
 }

@@ -186,16 +186,18 @@ impl RunBar {
         let (steps, what) = (self.steps, &self.what);
         let line = self.line.get_or_insert_with(|| {
             let line = ProgressBar::new(steps);
-            let look = "{prefix}  {wide_bar:.cyan/dim} {percent:>3} %  {msg}  {eta} left";
+            let look = "{prefix}  {wide_bar:.cyan/dim} {percent:>3} %  {msg}";
             if let Ok(style) = ProgressStyle::with_template(look) {
                 line.set_style(style);
             }
             line.set_prefix(what.clone());
             line
         });
-        let speed = simulated / self.start.elapsed().as_secs_f64();
-        line.set_message(format!("{simulated:.2} s  {speed:.1}x real time  gap {gap:.1e}"));
+        let elapsed = self.start.elapsed().as_secs_f64();
+        let speed = simulated / elapsed;
+        let left = elapsed * (self.steps.saturating_sub(done) as f64) / done.max(1) as f64;
         line.set_position(done);
+        line.set_message(format!("{simulated:.2} s  {speed:.1}x real time  gap {gap:.1e}  {left:.0} s left"));
     }
 }
 

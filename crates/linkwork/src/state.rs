@@ -7,7 +7,7 @@ use crate::solid::{Kernel, SolidId};
 use serde::{Deserialize, Serialize};
 
 /// Poses, velocities, counted angles and time. [`crate::formats::snapshot`] turns it into bytes and back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Seconds since the start.
     pub time: f64,
@@ -30,7 +30,7 @@ pub struct State {
 }
 
 /// What a step leaves for the next one. Part of the snapshot: the same state has the same future, bit for bit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Length of the last step; zero before the first.
     pub step: f64,
@@ -41,6 +41,23 @@ pub struct Memory {
     /// Forces by which taut joints make solids harder to turn; empty where that is not needed.
     pub pull: Vec<f64>,
 }
+
+/// By hand, since a derived `clone_from` would allocate anew: steps copy states and must not.
+macro_rules! clone_in_place {
+    ($kind:ident: $($field:ident),*) => {
+        impl Clone for $kind {
+            fn clone(&self) -> Self {
+                Self { $($field: self.$field.clone()),* }
+            }
+            fn clone_from(&mut self, from: &Self) {
+                $(self.$field.clone_from(&from.$field);)*
+            }
+        }
+    };
+}
+
+clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
+clone_in_place!(Memory: step, forces, before, pull);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.

@@ -7,7 +7,8 @@
 use linkwork::graph::Graph;
 use linkwork::rows::{Masses, Rows};
 use linkwork::solve::{Bounded, Problem, SolverKind, Work};
-use linkwork::{JointId, Mechanism, State};
+use linkwork::{Frame, Joint, JointId, Mechanism, Method, PlacedShape, Solid, SolidId, State};
+use linkwork::{StepConfig, Vector, Workspace, step};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -63,6 +64,38 @@ fn refilling_refactoring_and_solving_allocate_nothing() {
     }
     assert!(calls[0] > 0);
     assert_eq!(calls[1..], [0, 0, 0], "{calls:?}");
+}
+
+/// Steps of the reference method: on trees by the recursion, on loops by the solver.
+#[test]
+fn steps_by_articulated_bodies_allocate_nothing() {
+    for (m, trees) in [(chain(20), true), (ladder(2, 4), false)] {
+        let (mut state, mut workspace) = (State::new(&m), Workspace::new());
+        let config = StepConfig { method: Method::Reduced, dt: 1e-3, ..StepConfig::default() };
+        let mut calls = Vec::new();
+        for _ in 0..4 {
+            let before = CALLS.get();
+            let report = step(&m, &mut state, &mut workspace, &config);
+            calls.push(CALLS.get() - before);
+            assert!(report.rejected.is_none() && (report.solver_iterations == 0) == trees, "{report:?}");
+        }
+        assert!(calls[0] > 0);
+        assert_eq!(calls[2..], [0, 0], "{calls:?}");
+    }
+}
+
+fn chain(links: usize) -> Mechanism {
+    let mut m = Mechanism::new();
+    let bar = PlacedShape::capsule_between(0.05, Vector::ZERO, Vector::X);
+    for i in 0..links {
+        let solid = Solid::new(format!("b{i}")).with_shape(bar.clone(), 1.0).at(i as f64, 0.0, 0.0);
+        let id = m.add_solid(solid).unwrap();
+        let last = SolidId(id.0 - 1);
+        let end = if i == 0 { Vector::ZERO } else { Vector::X };
+        m.add_joint(Joint::pin(Frame::axis(last, end, Vector::Z), Frame::axis(id, Vector::ZERO, Vector::Z)))
+            .unwrap();
+    }
+    m
 }
 
 #[test]

@@ -12,33 +12,43 @@ use crate::math::{Matrix, Rotation, Vector, log, log_jacobian, perpendicular, ro
 /// Components on two directions `e` fixed in solid 1 and perpendicular to `a` give the two rows. `sin`-like forms
 /// (`e . b`) were refused: they vanish for opposed axes and call a reversed hinge closed. Near `theta = pi` the exact
 /// slope grows without bound, since the direction of the swing is undetermined there; it is cut at `STEEPEST`.
+///
+/// Everything is written in `s` and `l = theta p = s x a`, which are smooth where the axes coincide, and not in `n` and
+/// `p`, which are undetermined there: with `n` from a cross product of length 1e-12 the rows would be off by 1e-4.
 pub struct Swing {
-    n: Vector,
-    p: Vector,
     a: Vector,
-    theta: f64,
-    slope: f64,
+    s: Vector,
+    l: Vector,
+    /// `(slope - 1) / theta^2`, with `slope = theta cot(theta)`.
+    bend: f64,
 }
 
 impl Swing {
     pub fn new(a: Vector, b: Vector) -> Self {
         const STEEPEST: f64 = -4.0;
         let c = a.cross(b);
-        let theta = trig::atan2(c.length(), a.dot(b));
-        let n = unit(c).unwrap_or_else(|| perpendicular(a));
-        let p = n.cross(a);
-        let slope = if theta < 1e-4 {
-            1.0 - theta * theta / 3.0
+        let (sin, cos) = (c.length(), a.dot(b));
+        let theta = trig::atan2(sin, cos);
+        let s = if sin > 1e-12 {
+            c * (theta / sin)
+        } else if cos > 0.0 {
+            c
         } else {
-            theta * trig::cos(theta) / trig::sin(theta)
+            perpendicular(a) * theta
         };
-        Self { n, p, a, theta, slope: slope.max(STEEPEST) }
+        let bend = if theta < 1e-3 {
+            -1.0 / 3.0 - theta * theta / 45.0
+        } else {
+            let slope = theta * trig::cos(theta) / trig::sin(theta);
+            (slope.max(STEEPEST) - 1.0) / (theta * theta)
+        };
+        Self { a, s, l: s.cross(a), bend }
     }
 
     /// Value and row along `e`.
     pub fn along(&self, e: Vector) -> (f64, Vector) {
-        let (en, ep) = (e.dot(self.n), e.dot(self.p));
-        (self.theta * en, self.n * en + (self.p * self.slope - self.a * self.theta) * ep)
+        let el = e.dot(self.l);
+        (e.dot(self.s), e + self.l * (self.bend * el) - self.a * (self.a.dot(e) + el))
     }
 }
 

@@ -20,14 +20,14 @@ impl Rows {
     }
 
     fn fill_with(&mut self, m: &Mechanism, s: &State, rank: impl Fn(JointId) -> Rank, gaps_only: bool) {
-        if self.plan.holds(m, s.time) {
-            self.rewrite(m, s, gaps_only);
-        } else {
+        if !self.plan.holds(m, s.time) {
             self.fill(m, s, super::plan::all_joints(m), rank);
             let mut plan = std::mem::take(&mut self.plan);
             plan.make(m, s.time, self);
             self.plan = plan;
         }
+        // Also the first time: the plan's kernels round differently, and a restored state must have the same future.
+        self.rewrite(m, s, gaps_only);
         for (k, j) in m.joints().iter().enumerate() {
             if !j.drives.is_empty() && j.holds_at(s.time) && !m.is_inert(j) {
                 self.fill_drives(m, s, JointId(k as u32), j);

@@ -141,8 +141,13 @@ impl LinearSolver for FullIterative {
             for i in 0..n {
                 self.residual[i] = if self.op.w.active[i] { b[i] - step[i] } else { 0.0 };
             }
-            if end != Ended::Stalled && end != Ended::Tolerance && !(largest(&self.residual) <= before) {
-                // Cut off half way and not better yet: what conjugate gradients had stays.
+            let left = largest(&self.residual);
+            let cut_off = end != Ended::Stalled && end != Ended::Tolerance;
+            // No least-squares answer is longer than nothing at all: where the rows are consistent and only rounding is
+            // left to solve for, the iteration may find anything.
+            let broke_down = !(left <= (n as f64).sqrt() * before);
+            if broke_down || (cut_off && !(left <= before)) {
+                // Cut off half way and not better yet, or nonsense: what conjugate gradients had stays.
                 lambda.iter_mut().zip(&self.product).for_each(|(l, s)| *l -= s);
                 self.residual = target;
             }

@@ -79,12 +79,15 @@ pub(super) fn integrate(
     accelerations(m, s, w, c, feedback, h, done);
     let n = s.centers.len();
     match integrator {
-        Integrator::Euler | Integrator::ForwardEuler => {
+        Integrator::Euler | Integrator::SemiImplicit => {
             for i in (0..n).filter(|i| w.masses.moves(*i)) {
                 let [a, b] = split(&w.explicit.acceleration[i]);
                 let (v, o) = (s.velocities[i] + a * h, s.spins[i] + b * h);
-                let (dx, turn) =
-                    if integrator == Integrator::Euler { (v, o) } else { (s.velocities[i], s.spins[i]) };
+                let (dx, turn) = if integrator == Integrator::SemiImplicit {
+                    (v, o)
+                } else {
+                    (s.velocities[i], s.spins[i])
+                };
                 s.centers[i] += dx * h;
                 s.rotations[i] = (exp(turn * h) * s.rotations[i]).normalize();
                 (s.velocities[i], s.spins[i]) = (v, o);

@@ -18,9 +18,9 @@ use super::free::{applied, move_scripted};
 use super::rotation::spin_ahead;
 use super::workspace::rigid_gaps;
 use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::math::{Vector, exp, log};
+use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, Rows};
+use crate::rows::{Law, Rows, Unit};
 use crate::state::State;
 
 pub(super) fn advance(
@@ -165,8 +165,8 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
     for k in 0..w.rows.groups.len() {
         let g = w.rows.groups[k];
         for r in g.range() {
-            let (free, now) = ((f64::NEG_INFINITY, f64::INFINITY), value(&w.rows, r));
-            let start = if before.len() == w.rows.len() { value(before, r) } else { now };
+            let free = (f64::NEG_INFINITY, f64::INFINITY);
+            let changed = if before.len() == w.rows.len() { change(before, &w.rows, r) } else { 0.0 };
             let one_sided = !w.rows.is_equality(r);
             let (low, high) = match (g.law, h) {
                 _ if w.saturated[r] => free,
@@ -175,7 +175,7 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
                 (Law::Hold, _) => continue,
                 (_, None) => free,
                 (Law::Rate(rate), Some(h)) => {
-                    let b = h * rate - (now - start);
+                    let b = h * rate - changed;
                     (b, b)
                 }
                 // A soft bound only pushes once it is crossed.
@@ -185,7 +185,7 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
                     if hold > 0.0 {
                         let gap = -w.rows.wanted(r);
                         w.rows.softness[r] = 1.0 / hold;
-                        let b = (damping * h * (gap + start - now) - w.lambda[r]) / hold - gap;
+                        let b = (damping * h * (gap - changed) - w.lambda[r]) / hold - gap;
                         (b, b)
                     } else {
                         free
@@ -216,6 +216,12 @@ fn saturate(w: &mut Workspace, h: f64) -> bool {
         }
     }
     any
+}
+
+/// By how much a row's value changed between two fills of the same rows. Angles that are not counted jump by whole turns.
+pub(super) fn change(before: &Rows, now: &Rows, r: usize) -> f64 {
+    let change = value(now, r) - value(before, r);
+    if now.unit[r] == Unit::Angle { unwrap_angle(change, 0.0) } else { change }
 }
 
 /// A number that changes as the row's value does.

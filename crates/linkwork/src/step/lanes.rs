@@ -90,6 +90,7 @@ struct Pack {
     /// One where the solid can turn, zero where not.
     turns: Four,
     inertia: [Four; 6],
+    inverse: [Four; 6],
     center: Three,
     rotation: [Four; 4],
     /// Columns of the rotation matrix.
@@ -230,7 +231,7 @@ impl Lanes {
         }
     }
 
-    /// Takes the turns from nothing again.
+    /// Looks for the turns from nothing again.
     pub fn restart(&mut self) {
         self.packs.iter_mut().for_each(|p| p.turn = Three::default());
     }
@@ -243,22 +244,22 @@ impl Lanes {
             // A pack that is not full repeats its last solid: the same numbers are written twice.
             let solids = std::array::from_fn(|k| chunk.get(k).copied().unwrap_or(last));
             let of = |f: &dyn Fn(usize) -> f64| Four(solids.map(|i| f(i as usize)));
-            let entry = |r: usize, c: usize| {
-                of(&|i| {
-                    if masses.turns(i) {
-                        masses.inertia(i).col(c)[r]
-                    } else {
-                        // Whatever cannot turn has no spin either; any inertia leaves it so.
-                        f64::from(u8::from(r == c))
-                    }
-                })
+            let triangle = |f: &dyn Fn(usize, usize, usize) -> f64| {
+                [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].map(|(r, c)| of(&|i| f(i, r, c)))
+            };
+            // Whatever cannot turn has no spin either; any inertia leaves it so.
+            let unit = |r, c| f64::from(u8::from(r == c));
+            let inertia = |i, r, c| if masses.turns(i) { masses.inertia(i).col(c)[r] } else { unit(r, c) };
+            let inverse = |i, r, c: usize| {
+                if masses.turns(i) { masses.local_inverse_inertia(i).col(c)[r] } else { 0.0 }
             };
             self.packs.push(Pack {
                 solids,
                 inverse_mass: of(&|i| masses.inverse_mass(i)),
                 mass: of(&|i| masses.mass(i)),
                 turns: of(&|i| f64::from(u8::from(masses.turns(i)))),
-                inertia: [entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2)],
+                inertia: triangle(&inertia),
+                inverse: triangle(&inverse),
                 ..Pack::default()
             });
         }
@@ -307,6 +308,45 @@ impl Lanes {
             }
         }
         true
+    }
+
+    /// Twice the kinetic energy without and with these impulses.
+    pub fn energies(&self, impulses: &[Wrench]) -> (f64, f64) {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            #[allow(unsafe_code)]
+            return unsafe { self.energies_wide(impulses) };
+        }
+        self.energies_here(impulses)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn energies_wide(&self, impulses: &[Wrench]) -> (f64, f64) {
+        self.energies_here(impulses)
+    }
+
+    #[inline(always)]
+    fn energies_here(&self, impulses: &[Wrench]) -> (f64, f64) {
+        let (mut before, mut after) = (Four::default(), Four::default());
+        for p in &self.packs {
+            let add = p.solids.map(|i| impulses[i as usize]);
+            let three = |v: [Vector; 4]| [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))];
+            let push = plus(p.linear, three(add.map(|w| w.linear)));
+            let spin = into_body(&p.axes, p.angular);
+            let spun = into_body(&p.axes, plus(p.angular, three(add.map(|w| w.angular))));
+            // Lanes that repeat a solid count nothing.
+            let once =
+                Four(std::array::from_fn(|k| f64::from(u8::from(k == 0 || p.solids[k] != p.solids[k - 1]))));
+            let energy = |linear, spin| {
+                (dot(linear, linear) * p.inverse_mass + dot(spin, symmetric(&p.inverse, spin))) * once
+            };
+            before = before + energy(p.linear, spin);
+            after = after + energy(push, spun);
+        }
+        let sum = |f: Four| f.0.iter().sum();
+        (sum(before), sum(after))
     }
 
     /// Momenta at the end of the first half, by solid.

@@ -33,16 +33,18 @@ pub enum Method {
     },
     /// Hong 2005, Eqs. 11-16: constraints at the end of the step, in one linear solve.
     Implicit,
+    /// Articulated bodies over the spanning tree with the classical Runge-Kutta scheme: the reference.
+    Reduced,
 }
 
 /// How explicit methods integrate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Integrator {
+    /// First order, explicit: positions with the old velocities, velocities with the old forces. Gains energy.
+    Euler,
     /// First order: velocities, then positions with the new velocities.
     #[default]
-    Euler,
-    /// First order: positions with the old velocities, which gains energy.
-    ForwardEuler,
+    SemiImplicit,
     /// The classical fourth-order Runge-Kutta scheme.
     Rk4,
 }
@@ -61,13 +63,14 @@ pub enum Relaxation {
 
 impl Method {
     /// Every method with its default parameters.
-    pub const ALL: [Method; 6] = [
+    pub const ALL: [Method; 7] = [
         Method::Variational,
         Method::Displacement,
         Method::Relaxation(Relaxation::EffectiveMass),
-        Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::Euler },
-        Method::PostStabilization { integrator: Integrator::Euler, velocities: false },
+        Method::Baumgarte { alpha: 10.0, beta: 10.0, integrator: Integrator::SemiImplicit },
+        Method::PostStabilization { integrator: Integrator::SemiImplicit, velocities: false },
         Method::Implicit,
+        Method::Reduced,
     ];
 
     /// Its name on the command line and in scenes.
@@ -79,6 +82,7 @@ impl Method {
             Method::Baumgarte { .. } => "baumgarte",
             Method::PostStabilization { .. } => "post-stabilization",
             Method::Implicit => "implicit",
+            Method::Reduced => "reduced",
         }
     }
 
@@ -110,6 +114,7 @@ impl Method {
                 super::post_stabilization::advance(m, s, w, c, p, h, end)
             }
             Method::Implicit => super::implicit::advance(m, s, w, c, h, end),
+            Method::Reduced => super::reduced::advance(m, s, w, c, h, end),
         }
     }
 }
@@ -126,5 +131,8 @@ pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
         .sqrt();
     // Two thirds: joints and forces may speed a solid up within the step.
     let pieces = (c.dt * fastest / (0.67 * c.max_rotation)).ceil();
+    // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.
+    let before = if s.memory.step > 0.0 { (0.5 * c.dt / s.memory.step).floor() } else { 1.0 };
+    let pieces = pieces.max(before);
     if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 }
 }

@@ -27,8 +27,10 @@ mod limited;
 pub mod method;
 mod pace;
 mod post_stabilization;
+mod reduced;
 mod relaxation;
 mod rotation;
+mod tension;
 #[cfg(test)]
 mod tests;
 mod variational;
@@ -98,8 +100,8 @@ impl Default for StepConfig<'_> {
 pub enum Rejected {
     /// Numbers left the range of arithmetic, however short the pieces.
     NotFinite,
-    /// A solid turns further than the method can follow, however short the pieces.
-    TurnsTooFar,
+    /// The step is too long for the method. Pieces help; the shortest are taken as well as can be.
+    TooLong,
     /// The length of the step is not a positive finite number.
     BadStep,
     /// The method cannot treat this mechanism.
@@ -111,7 +113,7 @@ impl Rejected {
     pub fn words(self) -> &'static str {
         match self {
             Rejected::NotFinite => "the numbers left the range of arithmetic",
-            Rejected::TurnsTooFar => "a solid turns too far in one step",
+            Rejected::TooLong => "the step is too long for the method",
             Rejected::BadStep => "the length of the step is not a positive number",
             Rejected::Unsupported => "the method cannot treat this mechanism",
         }
@@ -175,15 +177,13 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     let mut pieces = method::least_pieces(m, state, c);
     loop {
         w.trial.clone_from(state);
+        w.last_try = 2 * pieces > c.most_substeps || w.is_over(c);
         let done = run_pieces(m, w, c, pieces, &mut report);
         report.substeps = pieces;
         match done {
             Ok(()) => break,
-            Err(Rejected::NotFinite | Rejected::TurnsTooFar)
-                if 2 * pieces <= c.most_substeps && !w.is_over(c) =>
-            {
-                pieces *= 2
-            }
+            Err(Rejected::TooLong) if !w.last_try => pieces *= 2,
+            Err(Rejected::NotFinite) if 2 * pieces <= c.most_substeps && !w.is_over(c) => pieces *= 2,
             Err(why) => {
                 report.rejected = Some(why);
                 return report;

@@ -25,11 +25,12 @@
 //! and springs are implicit, with their multipliers summed over the passes; joints that begin to hold are closed without
 //! turning their gaps into speed, as section 2.3 does at the start.
 
-use super::displacement::{close_new, value};
+use super::displacement::value;
 use super::free::{applied, move_scripted};
 use super::implicit::free_velocities;
+use super::workspace::rigid_gaps;
 use super::{Advanced, Rejected, Relaxation, StepConfig, Workspace};
-use crate::math::{Vector, exp, log};
+use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
 use crate::rows::{Group, Law, Masses, Rows, Source, Unit, dot6};
 use crate::state::State;
@@ -54,29 +55,28 @@ pub(super) fn advance(
     end: f64,
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
-    close_new(m, s, w, c, end, &mut done);
+    let mut x = std::mem::take(&mut w.relaxed);
+    close_new(m, s, w, &mut x, c, scheme, end, &mut done);
+    w.relaxed = x;
     w.masses.update(m, s);
     applied(m, s, &w.masses, &mut w.wrenches);
     s.time = end;
     w.start.clone_from(s);
     free_velocities(s, w, h);
     // Section 2.2, step 1: "if the rotations are larger than a given limit, the system goes back in time".
-    let last_try = 2.0 * (c.dt / h).round() > c.most_substeps as f64;
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-        if !last_try && s.spins[i].length() * h > c.max_rotation {
-            return Err(Rejected::TurnsTooFar);
+        if !w.last_try && s.spins[i].length() * h > c.max_rotation {
+            return Err(Rejected::TooLong);
         }
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
     move_scripted(m, s, h, end);
     let mut x = std::mem::take(&mut w.relaxed);
-    relax(m, s, w, &mut x, c, scheme, h, &mut done);
+    let closed = relax(m, s, w, &mut x, c, scheme, h, &mut done);
     w.relaxed = x;
-    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-        s.velocities[i] = (s.centers[i] - w.start.centers[i]) / h;
-        s.spins[i] = log(s.rotations[i] * w.start.rotations[i].inverse()) / h;
-    }
+    let undriven = w.undriven;
+    reach_speeds(s, w, h, !closed && undriven);
     w.relinearise(m, s, c);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
@@ -89,7 +89,56 @@ pub(super) fn advance(
     Ok(done)
 }
 
-/// The passes of step 2. Multipliers end up in `w.lambda`, in the units of `h^2` times a force.
+/// Section 2.3: joints that begin to hold are closed by the passes alone, and no speed comes of it.
+#[allow(clippy::too_many_arguments)]
+fn close_new(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut Workspace,
+    x: &mut Scratch,
+    c: &StepConfig,
+    scheme: Relaxation,
+    end: f64,
+    done: &mut Advanced,
+) {
+    let begin = std::mem::replace(&mut s.time, end);
+    w.relinearise(m, s, c);
+    let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
+    if !known && !(rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9)) {
+        w.start.clone_from(s);
+        x.block.closing = true;
+        relax(m, s, w, x, c, scheme, 1.0, done);
+        x.block.closing = false;
+    }
+    s.time = begin;
+}
+
+/// Step 3: speeds from the positions reached. With `cut`, the part that the constraints added is cut where it would add
+/// energy: gaps left over from earlier steps are closed without being thrown.
+fn reach_speeds(s: &mut State, w: &Workspace, h: f64, cut: bool) {
+    let reached = |s: &State, i: usize| {
+        let v = (s.centers[i] - w.start.centers[i]) / h;
+        (v, log(s.rotations[i] * w.start.rotations[i].inverse()) / h)
+    };
+    // K(v + x d) = K(v) + x b + x^2 a
+    let (mut a, mut b) = (0.0, 0.0);
+    for i in (0..s.centers.len()).filter(|i| cut && w.masses.moves(*i)) {
+        let (v, o) = reached(s, i);
+        let (dv, back) = (v - s.velocities[i], w.start.rotations[i].inverse());
+        let (spin, turn) = (back * s.spins[i], back * (o - s.spins[i]));
+        let i_turn = *w.masses.inertia(i) * turn;
+        a += 0.5 * (w.masses.mass(i) * dv.length_squared() + turn.dot(i_turn));
+        b += w.masses.mass(i) * dv.dot(s.velocities[i]) + spin.dot(i_turn);
+    }
+    let x = if cut && a > 0.0 { (-b / a).clamp(0.0, 1.0) } else { 1.0 };
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        let (v, o) = reached(s, i);
+        s.velocities[i] = s.velocities[i].lerp(v, x);
+        s.spins[i] = s.spins[i].lerp(o, x);
+    }
+}
+
+/// The passes of step 2; true when everything is met. Multipliers end up in `w.lambda`, in the units of `h^2` times a force.
 #[allow(clippy::too_many_arguments)]
 fn relax(
     m: &Mechanism,
@@ -100,7 +149,7 @@ fn relax(
     scheme: Relaxation,
     h: f64,
     done: &mut Advanced,
-) {
+) -> bool {
     // Motors and dampers measure from the start of the step.
     let graph = &w.graph;
     w.next.fill_motion(m, &w.start, |j| graph.default_rank(j));
@@ -121,7 +170,7 @@ fn relax(
         };
         w.stop(c, clock, |t| &mut t.solve);
         if worst <= c.tolerance {
-            break;
+            return true;
         }
         done.iterations += 1;
         if w.is_over(c) {
@@ -129,6 +178,7 @@ fn relax(
         }
         w.masses.update(m, s);
     }
+    false
 }
 
 /// A pass of the effective-mass scheme: each joint closes its own gap from where the last one left the solids. Returns the
@@ -307,6 +357,8 @@ fn displace(s: &mut State, solid: usize, mut dq: [f64; 6], most: f64) {
 /// The rows of one group: what they ask for, and the multipliers that give it.
 #[derive(Default)]
 struct Block {
+    /// Only what is rigid takes part.
+    closing: bool,
     goal: Vec<f64>,
     softness: Vec<f64>,
     /// Rows that act.
@@ -328,18 +380,22 @@ impl Block {
         self.delta.resize(g.count, 0.0);
         let mut open = 0.0_f64;
         for (k, r) in g.range().enumerate() {
-            let (wanted, now) = (rows.wanted(r), value(rows, r));
-            let before = if first + k < start.len() { value(start, first + k) } else { now };
+            let wanted = rows.wanted(r);
+            let mut changed =
+                if first + k < start.len() { value(rows, r) - value(start, first + k) } else { 0.0 };
+            if rows.unit[r] == Unit::Angle {
+                changed = unwrap_angle(changed, 0.0);
+            }
             let crossed = rows.is_equality(r) || wanted != 0.0;
             let (goal, softness, on) = match g.law {
                 Law::Hold => (wanted, 0.0, crossed),
-                Law::Rate(rate) => (h * rate - (now - before), 0.0, true),
+                Law::Rate(rate) => (h * rate - changed, 0.0, true),
                 Law::Soft { stiffness, damping } => {
                     let hold = stiffness * h * h + damping * h;
                     if hold > 0.0 && (crossed || lambda[k] != 0.0) {
                         // As in `displacement.rs`: the gap at the start is what it is now less the change.
                         let gap = -wanted;
-                        let b = (damping * h * (gap + before - now) - lambda[k]) / hold - gap;
+                        let b = (damping * h * (gap - changed) - lambda[k]) / hold - gap;
                         (b, 1.0 / hold, true)
                     } else {
                         (0.0, 0.0, false)
@@ -348,7 +404,8 @@ impl Block {
             };
             // A motor at its limit has nothing more to give.
             let spent = lambda[k].abs() >= g.most_force * h * h && lambda[k] * goal > 0.0;
-            let on = on && !spent;
+            let left_out = self.closing && (g.law != Law::Hold || g.most_force.is_finite());
+            let on = on && !spent && !left_out;
             self.goal.push(goal);
             self.softness.push(softness);
             self.on.push(on);

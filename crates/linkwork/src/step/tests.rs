@@ -59,10 +59,12 @@ fn a_pendulum_swings_as_it_should() {
         let mut drift = 0.0_f64;
         for _ in 0..400 {
             let r = step(&m, &mut s, &mut w, &c);
-            assert!(r.rejected.is_none() && !r.missed, "{method:?} {r:?}");
+            // Feedback and a single linear solve leave gaps by nature.
+            let leaves_gaps = matches!(method, Method::Baumgarte { .. } | Method::Implicit);
+            assert!(r.rejected.is_none() && (!r.missed || leaves_gaps), "{method:?} {r:?}");
+            assert!(r.gaps.worst() < 1e-2, "{method:?} {r:?}");
             drift = drift.max((meter.energy(&m, &s).total() - e0).abs());
         }
-        println!("{method:?} {drift:e}");
         assert!(drift < if method == Method::Variational { 1e-3 } else { 0.5 }, "{method:?} {drift}");
     }
 }
@@ -93,4 +95,14 @@ fn a_motor_turns_at_its_speed_through_many_turns() {
             assert!(k == 0 || (turned - 4.0 * c.dt).abs() < 1e-5, "{method:?} {k} {turned}");
         }
     }
+}
+
+#[test]
+fn methods_have_names_of_the_language() {
+    use crate::scene::vocabulary::METHODS;
+    for method in Method::ALL {
+        assert!(METHODS.contains(&method.name()), "{method:?}");
+        assert_eq!(Method::from_name(method.name()), Some(method));
+    }
+    assert_eq!(Method::from_name("magic"), None);
 }

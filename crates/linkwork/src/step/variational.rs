@@ -16,23 +16,20 @@
 //!
 //! Soft rows (compliance, springs, motors) take their force `beta h^2` ahead in time, `F = -k (g_n + 2 beta h J (v_{n+1/2}
 //! - v_n)) - c J v_{n+1/2}`: with `beta >= 1/4` stable at any stiffness, symmetric in time, and the same matrix with
-//! `2 / (2 beta k h^2 + c h)` on its diagonal in both halves of the step.
+//! `2 / (2 beta k h^2 + c h)` on its diagonal in both halves of the step. Rows too stiff for the step are damped on top of
+//! that (`workspace::calm`).
 //!
-//! A taut joint resists turning its solids: the torque `r x F` changes by `-K` per radian, `K = (F.r) 1 - sym(r F^T)` summed
-//! over the joints of a solid. SHAKE takes that stiffness explicitly and is unstable from `h^2 K > 4 I` on (long heavy
-//! chains at 60 Hz). For solids near that limit the inertia against *changes* of the spin is raised to `I + beta h^2 K`,
-//! `beta = max(0, 0.3 - I / (h^2 K))`: Newmark's remedy, second order and stable at any tension. Such steps keep linear
-//! momentum, and angular momentum up to `O(h^2)`. (`K` is exact for ball joints, whose second derivative couples no two
-//! solids; Tournier and others 2015 use the same idea with full stabilisation.)
+//! Solids whose joints are very taut get a larger inertia against changes of their spin (`tension.rs`).
 //!
 //! When a step is too long for Newton it is cut into pieces, and if that does not help the piece is taken by the 1998
 //! projection (`displacement.rs`), and the report says so.
 
-use super::displacement::value;
+use super::displacement::change;
 use super::free::{Wrench, applied, move_scripted};
+use super::tension::stiffen;
 use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::math::{Matrix, Vector};
+use crate::math::Vector;
 use crate::mechanism::Mechanism;
 use crate::rows::{HalfRow, Law, Rows, dot6};
 use crate::solve::largest;
@@ -63,7 +60,9 @@ pub(super) fn advance(
         factored = false;
     }
     if !factored {
-        // As at the end of the last step: the same numbers, so that a restored state has the same future.
+        // As at the end of the last step: the same numbers, so that a restored state has the same future. From the
+        // plain masses: where bounds came and went there is no factor to keep, but the masses were raised already.
+        w.masses.update(m, s);
         stiffen(s, w, h);
     }
     w.start.centers.clone_from(&s.centers);
@@ -79,9 +78,25 @@ pub(super) fn advance(
     if !factored && !w.bounded {
         w.factor(c, false);
     }
-    let found = positions(m, s, w, c, h, &mut done);
+    let mut found = positions(m, s, w, c, h, &mut done);
+    if matches!(found, Found::Yes) && w.undriven && thrown(w) {
+        found = Found::No;
+    }
+    if matches!(found, Found::No) && !s.memory.forces.is_empty() && !w.is_over(c) {
+        // The guess may have been the reason.
+        w.lambda.fill(0.0);
+        w.lanes.restart();
+        found = positions(m, s, w, c, h, &mut done);
+        if matches!(found, Found::Yes) && w.undriven && thrown(w) {
+            found = Found::No;
+        }
+    }
     if let Found::No = found {
-        // Too long a step for this method: the projection of 1998 always has an answer.
+        // Too long a step for this method. Light solids that hold heavy ones are like taut strings, and need pieces as
+        // short as their swing across; past the shortest, the projection of 1998 has an answer to everything.
+        if !w.last_try {
+            return Err(Rejected::TooLong);
+        }
         s.centers.clone_from(&w.start.centers);
         s.rotations.clone_from(&w.start.rotations);
         s.time = begin;
@@ -205,60 +220,6 @@ fn gather(rows: &Rows, lambda: &[f64], out: &mut Vec<Wrench>, solids: usize) {
     }
 }
 
-/// Raises the inertia of solids whose joints are so taut that the step would be unstable, by the forces in
-/// `memory.pull`. Writes per solid what is left of an angular impulse into `w.dulls`. True when there are any.
-fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
-    w.dulls.clear();
-    if s.memory.pull.len() != w.rows.len() {
-        return false;
-    }
-    w.tension.clear();
-    w.tension.resize(w.masses.len(), Matrix::ZERO);
-    for g in &w.rows.groups {
-        let mut f = Vector::ZERO;
-        for r in g.range() {
-            let j = &w.rows.jacobian[r][1];
-            f += Vector::new(j[0], j[1], j[2]) * s.memory.pull[r];
-        }
-        for (side, f) in [(0, -f), (1, f)] {
-            let i = g.solids[side];
-            if w.masses.turns(i) {
-                let r = g.points[side] - s.centers[i];
-                // Only the symmetric part resists.
-                let half = (outer(r, f) + outer(f, r)) * 0.5;
-                w.tension[i] += Matrix::from_diagonal(Vector::splat(f.dot(r))) - half;
-            }
-        }
-    }
-    for i in 0..w.tension.len() {
-        if !w.masses.turns(i) {
-            continue;
-        }
-        let k = w.tension[i] * (h * h);
-        let trace = |m: &Matrix| m.x_axis.x + m.y_axis.y + m.z_axis.z;
-        let inverse = *w.masses.inverse_inertia(i);
-        // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
-        let ratio = trace(&(inverse * k));
-        let beta = 0.3 - 1.0 / ratio;
-        if !(ratio > 0.0 && beta > 0.0) {
-            continue;
-        }
-        // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1
-        let dull = (Matrix::IDENTITY + inverse * k * beta).inverse();
-        let raised = dull * inverse;
-        if raised.is_finite() && raised.determinant() > 0.0 {
-            w.dulls.push((i, inverse.inverse() * raised));
-            w.masses.set_inverse_inertia(i, raised);
-        }
-    }
-    !w.dulls.is_empty()
-}
-
-/// `a b^T`.
-fn outer(a: Vector, b: Vector) -> Matrix {
-    Matrix::from_cols(a * b.x, a * b.y, a * b.z)
-}
-
 /// `q_{n+1}` for the impulses as they are; false when some solid turns too far for the rotation to have an answer.
 fn place(s: &mut State, w: &mut Workspace, h: f64) -> bool {
     gather(&w.rows, &w.lambda, &mut w.impulses, s.centers.len());
@@ -266,6 +227,14 @@ fn place(s: &mut State, w: &mut Workspace, h: f64) -> bool {
         w.impulses[*i].angular = *dull * w.impulses[*i].angular;
     }
     w.lanes.place(s, &w.impulses, h)
+}
+
+/// The impulses of rigid joints throw the solids about: they meet the constraints by force, as next to a singular pose,
+/// where a small gap takes a large motion. What they may add is the speed at which constraints bend: a sixteenth of the
+/// energy at half a radian per step.
+fn thrown(w: &Workspace) -> bool {
+    let (before, after) = w.lanes.energies(&w.impulses);
+    after > 1.5 * before
 }
 
 /// Newton's method for the impulses; `w.next` ends up with the rows at `q_{n+1}`.
@@ -279,7 +248,7 @@ fn positions(
 ) -> Found {
     let n = w.rows.len();
     let (mut first, mut best) = (f64::INFINITY, f64::INFINITY);
-    let mut changes = 0;
+    let (mut changes, mut conflict) = (0, false);
     if w.bounded {
         start_bounds(w);
         w.factor(c, true);
@@ -320,14 +289,21 @@ fn positions(
             return Found::No;
         }
         first = first.min(worst);
-        let good = worst <= 1e-3 * c.tolerance || (round > 0 && worst <= c.tolerance);
+        // Half of it per row: gaps are reported per joint, as the length of three.
+        let good = worst <= 1e-3 * c.tolerance || (round > 0 && worst <= 0.5 * c.tolerance);
         if !changed && (good || worst == 0.0) {
             return Found::Yes;
         }
         if round >= c.iterations || (round > 0 && w.is_over(c)) {
             // Out of budget: usable unless it ran away.
-            let diverged =
-                worst > 4.0 * first.max(c.tolerance) || (c.iterations >= 4 && worst > first.max(c.tolerance));
+            // What wanders about near the tolerance is at the end of what the solver can tell: that is no divergence.
+            let diverged = if c.iterations >= 4 {
+                // Not there yet either, unless the rows contradict each other: shorter pieces then are worth a try.
+                worst > first.max(100.0 * c.tolerance)
+                    || (worst > 10.0 * c.tolerance && !conflict && !w.last_try && !w.is_over(c))
+            } else {
+                worst > 4.0 * first.max(c.tolerance)
+            };
             return if diverged { Found::No } else { Found::Yes };
         }
         if round > 2 && worst > 1e3 * best {
@@ -338,6 +314,7 @@ fn positions(
             w.factor(c, true);
         }
         let report = w.solve(c, 1e-3 * c.tolerance.min(worst));
+        conflict = !(report.residual <= 0.1 * worst);
         done.solver_iterations += report.iterations;
         done.iterations += 1;
         w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d / h);
@@ -358,9 +335,9 @@ fn residual(w: &mut Workspace, h: f64) {
             let left = if w.bounded && w.at_high[r] { w.next.high[r] } else { w.next.low[r] };
             w.b.push(match g.law {
                 Law::Hold => left,
-                Law::Rate(_) => w.target[r] - (value(&w.next, r) - value(&w.rows, r)),
+                Law::Rate(_) => w.target[r] - change(&w.rows, &w.next, r),
                 Law::Soft { .. } => {
-                    let change = value(&w.next, r) - value(&w.rows, r);
+                    let change = change(&w.rows, &w.next, r);
                     w.target[r] - change - w.rows.softness[r] * h * w.lambda[r]
                 }
             });
@@ -399,7 +376,7 @@ fn update_bounds(w: &mut Workspace, h: f64, changes: &mut usize) -> bool {
                     changed = true;
                 } else if !w.active[r] {
                     // Cut: it comes back when it would pull the other way.
-                    let change = value(&w.next, r) - value(&w.rows, r);
+                    let change = change(&w.rows, &w.next, r);
                     let lacks = if g.law == Law::Hold { w.next.low[r] } else { w.target[r] - change };
                     if lacks * w.lambda[r] < 0.0 && *changes < MOST {
                         w.active[r] = true;
@@ -492,8 +469,9 @@ fn velocities(
     if w.bounded {
         // What pushed in the first half keeps its speed from going on; the rest is free.
         for g in &w.rows.groups {
-            for r in g.range().filter(|r| !w.rows.is_equality(*r)) {
-                w.active[r] = kick > 0.0 && w.active[r] && w.lambda[r] != 0.0;
+            for r in g.range() {
+                // Motors that were cut at their limit are asked again, and cut again.
+                w.active[r] = w.rows.is_equality(r) || (kick > 0.0 && w.active[r] && w.lambda[r] != 0.0);
             }
         }
     }

@@ -52,11 +52,16 @@ pub struct Workspace {
     pub(super) start: State,
     pub(super) saturated: Vec<bool>,
     pub(super) correction: Bounded,
-    pub(super) ranked: Ranked,
+    /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
+    pub(super) undriven: bool,
+    /// There will be no shorter pieces: what is too long must be taken all the same.
+    pub(super) last_try: bool,
+    pub(super) reduced: super::reduced::Scratch,
     pub(super) fixed: Vec<f64>,
     pub(super) push: Vec<[f64; 6]>,
     pub(super) explicit: super::accelerate::Scratch,
     pub(super) relaxed: super::relaxation::Scratch,
+    pub(super) ranked: Ranked,
 }
 
 /// A pose of everything, to recognise it.
@@ -94,6 +99,9 @@ impl Workspace {
             self.graph.update(m);
             self.at = None;
             self.factored = false;
+            self.undriven = m.springs.is_empty()
+                && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
+                && m.solids().iter().all(|s| !matches!(s.kernel, crate::solid::Kernel::Scripted(_)));
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
@@ -145,6 +153,7 @@ impl Workspace {
         self.masses.update(m, s);
         self.bounded = self.rows.groups.iter().any(|g| g.most_force.is_finite())
             || (0..self.rows.len()).any(|r| !self.rows.is_equality(r));
+        calm(&mut self.rows, &self.masses, h);
         soften(&mut self.rows, h);
         self.factored = false;
         self.place.step = h;
@@ -216,6 +225,20 @@ impl Workspace {
             tolerance: 1e-3 * c.tolerance,
             out_of_time: c.out_of_time,
         };
+        let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
+        self.factored = false;
+        self.stop(c, clock, |s| &mut s.solve);
+        report.solve.iterations
+    }
+
+    /// The rows as they are, whatever their intervals stand for, to the last digits that the solver has; the answer is
+    /// in `correction`.
+    pub(super) fn solve_exactly(&mut self, c: &StepConfig, solids: usize) -> usize {
+        let clock = self.start(c);
+        let Some((_, solver)) = &mut self.solver else { return 0 };
+        let most = (0..self.rows.len()).fold(0.0, |m: f64, r| m.max(self.rows.wanted(r).abs()));
+        let iterations = if self.exact { 3 } else { c.solver_iterations };
+        let work = Work { iterations, tolerance: 1e-14 * most, out_of_time: None };
         let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
         self.factored = false;
         self.stop(c, clock, |s| &mut s.solve);
@@ -320,6 +343,29 @@ pub(crate) fn rigid_gaps(rows: &Rows) -> Gaps {
 /// How far into a step the soft force is taken: at least 1/4 for stability at any stiffness; a little more keeps away
 /// from the limit, where stiff rows would ring at the step's own frequency.
 pub(super) const AHEAD: f64 = 0.3;
+
+/// Damps soft rows that swing faster than the step can show, by `k h/2 y^2 / (1 + y^2)` with `y = w^2 h^2 / 4` and `w` the
+/// row's own frequency: nothing to speak of below `w h = 1/2` (a part in ten thousand per radian), half of the swing in a
+/// step far above. Such a swing is not motion but a stretch of about `v h` that turns about with every step, with `w^2 h^2`
+/// times the energy that made it: harmless as long as all steps are equal, thrown at the solids when a step is cut.
+fn calm(rows: &mut Rows, masses: &Masses, h: f64) {
+    for k in 0..rows.groups.len() {
+        let g = rows.groups[k];
+        let Law::Soft { stiffness, damping } = g.law else { continue };
+        let give = g.range().fold(0.0_f64, |most, r| {
+            let of = |side: usize| {
+                let j = &rows.jacobian[r][side];
+                crate::rows::dot6(&masses.accelerate(g.solids[side], j), j)
+            };
+            most.max(of(0) + of(1))
+        });
+        let y = 0.25 * stiffness * give * h * h;
+        if y > 0.0 {
+            let damping = damping + 0.5 * stiffness * h / (1.0 + (1.0 / y).powi(2));
+            rows.groups[k].law = Law::Soft { stiffness, damping };
+        }
+    }
+}
 
 /// The give of soft rows over a step of length `h`: `2 / (2 beta k h^2 + c h)` (see `variational.rs`).
 pub(super) fn soften(rows: &mut Rows, h: f64) {
