@@ -1,7 +1,8 @@
 // Everything around the view: gallery, time, text, picking, plots, budget, comparison, windows, keys, small screens.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { browser, closeBrowser, command, drawn, frame, frames, grip, join, open, pictures, read, ready, scratch, serve, settings, until, write } from './harness.mjs';
+import { binary, browser, closeBrowser, command, drawn, frame, frames, grip, join, open, pictures, read, ready, scratch, serve, settings, until, write } from './harness.mjs';
 
 let server, page, file;
 before(async () => {
@@ -28,7 +29,7 @@ test('every scene of the gallery opens without a complaint and is seen', async (
   assert.ok(ids.length >= 15, `${ids.length} scenes`);
   for (const id of ids) {
     await page.click(`.card[data-scene="${id}"]`);
-    await ready(page, id);
+    await ready(page, id === '' ? file : id);
     const seen = await page.evaluate(() => {
       const { stage, app } = linkwork;
       const gl = stage.renderer.getContext();
@@ -53,8 +54,9 @@ test('every scene of the gallery opens without a complaint and is seen', async (
   assert.equal(await page.locator('.card[aria-current="true"]').count(), 1);
   assert.ok((await page.locator('.card .try').count()) >= 15, 'each says what to try');
   await page.screenshot({ path: `${pictures}/gallery.png` });
-  await page.evaluate(() => linkwork.app.ask({ open: { scene: '' } }));
+  await page.click('.card[data-scene=""]');
   await ready(page, file);
+  assert.equal(await page.locator('.card[aria-current="true"]').getAttribute('data-scene'), '');
   await panel('scenes', false);
   assert.deepEqual(page.complaints, []);
 });
@@ -255,8 +257,13 @@ test('what can be saved: picture, 3D file, log, and a link that carries the scen
   };
   assert.equal((await take('save-png')).subarray(1, 4).toString(), 'PNG');
   assert.equal((await take('save-glb')).subarray(0, 4).toString(), 'glTF');
-  const log = JSON.parse((await take('save-log')).toString());
+  const recorded = await take('save-log');
+  const log = JSON.parse(recorded.toString());
   assert.ok(log.version === 1 && log.entries.length > 10 && /^[0-9a-f]{16}$/.test(log.hash));
+  // Everything that the tests before this one did, again, to the same bits.
+  const kept = join(scratch(), 'session.json');
+  write(kept, recorded);
+  execFileSync(binary(), ['replay', kept], { stdio: 'pipe' });
   assert.equal((await take('save-lw')).toString(), await text());
   await page.click('.menu summary');
   await page.click('#copy-link');

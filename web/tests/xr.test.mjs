@@ -156,3 +156,16 @@ test('leaving VR lets go and gives the view back', async () => {
   await drawn(page, 2);
   assert.deepEqual(page.complaints, []);
 });
+
+test('--xr serves HTTPS with a certificate of its own, and the page works over it', async () => {
+  const secure = await serve('scenes/reach.lw', '--xr');
+  try {
+    assert.match(secure.address, /^https:/);
+    const there = await open(secure.address);
+    await frames(there, 5);
+    assert.equal((await frame(there)).count, await there.evaluate(() => linkwork.app.scene.solids.length - 1));
+    await there.close();
+  } finally {
+    secure.stop();
+  }
+});

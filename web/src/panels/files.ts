@@ -45,7 +45,7 @@ export function files(app: App, stage: Stage): HTMLElement {
       }),
       item('save-glb', '3D file', '.glb with the recorded motion, for Blender and others', () => fetchFile('export/scene.glb', 'glb', 'model/gltf-binary')),
       item('save-lw', 'Scene', '.lw, the text as it runs', async () => download(name('lw'), app.scene?.text ?? '', 'text/plain')),
-      item('save-log', 'Session log', '.json: everything that was done, to be repeated exactly', () => fetchFile('export/log.json', 'json', 'application/json')),
+      item('save-log', 'Session log', '.json that `linkwork replay` repeats exactly', () => fetchFile('export/log.json', 'json', 'application/json')),
       item('copy-link', 'Link', 'an address that carries the scene', async () => {
         const address = location.href.split('#')[0] + (await encodeLink(app.scene?.text ?? ''));
         history.replaceState(null, '', address);

@@ -33,7 +33,7 @@ export function gallery(app: App): Panel {
                 app.ask({ open: { scene: item.id } }).catch((e: Error) => app.toast(e.message, true));
               },
             },
-            h('img', { src: app.url(`thumb/${item.id}.svg`), alt: '', loading: 'lazy', width: 160, height: 100 }),
+            item.id ? h('img', { src: app.url(`thumb/${item.id}.svg`), alt: '', loading: 'lazy', width: 160, height: 100 }) : null,
             h('strong', {}, item.title),
             h('span', { class: 'about' }, item.about),
             item.attempt ? h('span', { class: 'try' }, h('b', {}, 'Try: '), item.attempt) : null,
@@ -43,9 +43,9 @@ export function gallery(app: App): Panel {
     );
     filter();
   });
-  app.on('scene', ({ name }) => {
+  app.on('scene', ({ name, file }) => {
     for (const card of list.querySelectorAll<HTMLElement>('.card')) {
-      card.setAttribute('aria-current', String(card.dataset.scene === name));
+      card.setAttribute('aria-current', String(card.dataset.scene === (file === null ? name : '')));
     }
   });
   return { id: 'scenes', title: 'Scenes', side: 'left', key: 'g', element };

@@ -40,6 +40,16 @@ pub fn items() -> Vec<Item> {
     items
 }
 
+/// The entry of the file that the viewer was opened with: the way back to it.
+pub fn own(name: &str) -> Item {
+    Item {
+        id: String::new(),
+        title: name.to_owned(),
+        about: "The file that the viewer was opened with.".into(),
+        attempt: "edit it here or in your editor: the viewer reads it again whenever it is saved.".into(),
+    }
+}
+
 /// The text of a scene.
 pub fn text(id: &str) -> Option<String> {
     let file = Scenes::get(&format!("{id}.lw"))?;

@@ -36,6 +36,8 @@ pub struct Site {
     pub secure: bool,
     /// Names besides addresses and `localhost` under which this server answers.
     pub host: Option<String>,
+    /// The scene's file, as the gallery calls it.
+    pub home: Option<String>,
     /// The folder that mesh files of edited texts are looked for in.
     pub folder: Option<PathBuf>,
     /// Numbers for clients, and how many there are.

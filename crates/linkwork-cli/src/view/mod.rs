@@ -114,9 +114,11 @@ impl Server {
             listener.local_addr().map_err(|e| Failure::failed(format!("no address to listen at: {e}")))?;
         let (sender, inbox) = mpsc::sync_channel(hub::QUEUE);
         let hub = Arc::new(Hub::new(sender));
-        let folder = match &source {
-            Source::File(path) => Some(crate::files::parent(path)),
-            Source::Named(_) => None,
+        let (folder, home) = match &source {
+            Source::File(path) => {
+                (Some(crate::files::parent(path)), path.file_name().map(|n| n.to_string_lossy().into_owned()))
+            }
+            Source::Named(_) => (None, None),
         };
         let driver = Driver::new(session, source, hub.clone());
         std::thread::Builder::new()
@@ -128,6 +130,7 @@ impl Server {
             token: token.clone(),
             secure: xr,
             host: host.map(str::to_owned),
+            home,
             folder,
             next: AtomicU32::new(0),
             present: AtomicU32::new(0),

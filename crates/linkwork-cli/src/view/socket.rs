@@ -81,7 +81,7 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
     let mut hands = BTreeSet::new();
     let mut allowance = Allowance { left: BURST, at: Instant::now(), warned: false };
     let checks = Arc::new(tokio::sync::Semaphore::new(CHECKS));
-    if send(&mut socket, hello(client)).await.is_err() {
+    if send(&mut socket, hello(client, site.home.as_deref())).await.is_err() {
         return;
     }
     for text in &mut texts {
@@ -169,7 +169,11 @@ async fn deliver(socket: &mut WebSocket, message: Message) -> Result<(), ()> {
     }
 }
 
-fn hello(client: u32) -> Arc<str> {
+fn hello(client: u32, home: Option<&str>) -> Arc<str> {
+    let mut gallery = gallery::items();
+    if let Some(name) = home {
+        gallery.insert(0, gallery::own(name));
+    }
     message(json!({
         "event": "hello",
         "protocol": PROTOCOL,
@@ -177,7 +181,7 @@ fn hello(client: u32) -> Arc<str> {
         "client": client,
         "methods": linkwork::Method::ALL.map(linkwork::Method::name),
         "solvers": SolverKind::ALL.map(SolverKind::name),
-        "gallery": gallery::items(),
+        "gallery": gallery,
     }))
 }
 
