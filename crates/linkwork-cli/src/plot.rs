@@ -528,7 +528,11 @@ fn steps_of_ten((low, high): (f64, f64)) -> Vec<(f64, String)> {
         .flat_map(|e| of.iter().map(move |k| k * 10f64.powi(e)))
         .filter(|x| (low - 1e-9..=high + 1e-9).contains(&x.log10()))
         .map(|x| {
-            let short = if (1e-3..1e5).contains(&x) { format!("{}", (1e6 * x).round() / 1e6) } else { format!("{x:e}") };
+            let short = if (1e-3..1e5).contains(&x) {
+                format!("{}", (1e6 * x).round() / 1e6)
+            } else {
+                format!("{x:e}")
+            };
             (x, short)
         })
         .collect()

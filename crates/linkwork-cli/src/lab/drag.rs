@@ -5,7 +5,6 @@ use super::verdict::{Case, number};
 use crate::failure::Failure;
 use crate::plot::Chart;
 use crate::report::figure;
-use linkwork::solve::SolverKind;
 use linkwork::{Frame, Joint, Mechanism, SolidId, State, Vector};
 use serde::Deserialize;
 use std::time::Instant;
@@ -95,7 +94,10 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
         let reference = track(bench, &p, &m, &exact, *speed, None, None)?;
         let mut charts = [("Largest gap", "m"), ("Distance from the exact solution", "m, root mean square")]
             .map(|(title, y)| Chart {
-                title: format!("{title}, {}", if by_speed { format!("{speed} m/s") } else { format!("{value} ms") }),
+                title: format!(
+                    "{title}, {}",
+                    if by_speed { format!("{speed} m/s") } else { format!("{value} ms") }
+                ),
                 x_label: "frame".into(),
                 y_label: y.into(),
                 log_y: true,
@@ -123,7 +125,8 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
                 if t.recovered.is_finite() { figure(t.recovered) } else { "never".into() },
                 figure(median(&t.ms)),
             ]);
-            let line = |y: &[f64]| y.iter().enumerate().map(|(k, y)| (k as f64 + 1.0, y.max(1e-12))).collect();
+            let line =
+                |y: &[f64]| y.iter().enumerate().map(|(k, y)| (k as f64 + 1.0, y.max(1e-12))).collect();
             charts[0].series.push(series(run.name.clone(), line(&t.gaps)));
             charts[1].series.push(series(run.name.clone(), line(&t.apart)));
         }
@@ -143,10 +146,9 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
         "frames to recover",
         "ms a frame",
     ];
-    found.tables.push((
-        format!("Gaps in metres; recovered below {} m.", number(p.closed)),
-        table(&head, rows),
-    ));
+    found
+        .tables
+        .push((format!("Gaps in metres; recovered below {} m.", number(p.closed)), table(&head, rows)));
     Ok(found)
 }
 
@@ -160,7 +162,6 @@ fn track(
     ms: Option<f64>,
     reference: Option<&Track>,
 ) -> Result<Track, Failure> {
-    let solver: SolverKind = bench.solver(&run.solver)?;
     let mut m = m.clone();
     let solid = bench.solid(&m, &p.solid)?;
     let mut s = State::new(&m);
@@ -169,10 +170,15 @@ fn track(
     let hand = Joint::ball(Frame::point(SolidId::WORLD, start), Frame::point(solid, point)).named("hand");
     let hand = m.add_joint(hand).map_err(|e| bench.bad(e))?;
     let way = Vector::from_array(p.direction).normalize() * (speed / p.rate);
-    let mut corrector = Corrector::new(&m, solver);
+    let mut corrector = Corrector::new(&m, bench.linear_solver(&run.solver)?);
     let (dragged, frames) = ((p.drag * p.rate).round(), ((p.drag + p.rest) * p.rate).round());
-    let mut t =
-        Track { gaps: Vec::new(), ms: Vec::new(), apart: Vec::new(), recovered: f64::INFINITY, states: Vec::new() };
+    let mut t = Track {
+        gaps: Vec::new(),
+        ms: Vec::new(),
+        apart: Vec::new(),
+        recovered: f64::INFINITY,
+        states: Vec::new(),
+    };
     for frame in 1..=frames as usize {
         if bench.out_of_time() {
             break;

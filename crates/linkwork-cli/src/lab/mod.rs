@@ -11,6 +11,7 @@ mod data;
 mod drag;
 mod ladders;
 mod loops;
+mod printed;
 mod relaxation;
 mod sawtooth;
 mod shaken;

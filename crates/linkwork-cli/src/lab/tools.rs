@@ -1,6 +1,7 @@
 //! What experiments share: parameters, scenes, methods by name, the clock, steps, and the correction as it is printed.
 
 use super::data::{Experiment, Source};
+use super::printed::ConjugateGradients;
 use super::verdict::Case;
 use crate::failure::Failure;
 use crate::plot::{Chart, Series, Table};
@@ -125,30 +126,38 @@ impl<'a> Bench<'a> {
             "rk4" => Some(Integrator::Rk4),
             _ => None,
         };
-        let made = match words.as_slice() {
-            [name] => Method::from_name(name),
-            ["relaxation", "first"] => Some(Method::Relaxation(Relaxation::First)),
-            ["relaxation", "second"] => Some(Method::Relaxation(Relaxation::Second)),
-            ["relaxation", "effective-mass"] => Some(Method::Relaxation(Relaxation::EffectiveMass)),
-            ["baumgarte", a, b, how] => match (a.parse(), b.parse(), integrator(how)) {
-                (Ok(alpha), Ok(beta), Some(integrator)) => {
-                    Some(Method::Baumgarte { alpha, beta, integrator })
-                }
+        let made =
+            match words.as_slice() {
+                [name] => Method::from_name(name),
+                ["relaxation", "first"] => Some(Method::Relaxation(Relaxation::First)),
+                ["relaxation", "second"] => Some(Method::Relaxation(Relaxation::Second)),
+                ["relaxation", "effective-mass"] => Some(Method::Relaxation(Relaxation::EffectiveMass)),
+                ["baumgarte", a, b, how] => match (a.parse(), b.parse(), integrator(how)) {
+                    (Ok(alpha), Ok(beta), Some(integrator)) => {
+                        Some(Method::Baumgarte { alpha, beta, integrator })
+                    }
+                    _ => None,
+                },
+                ["post-stabilization", how] => integrator(how)
+                    .map(|integrator| Method::PostStabilization { integrator, velocities: false }),
+                ["post-stabilization", how, "velocities"] => integrator(how)
+                    .map(|integrator| Method::PostStabilization { integrator, velocities: true }),
                 _ => None,
-            },
-            ["post-stabilization", how] => integrator(how)
-                .map(|integrator| Method::PostStabilization { integrator, velocities: false }),
-            ["post-stabilization", how, "velocities"] => {
-                integrator(how).map(|integrator| Method::PostStabilization { integrator, velocities: true })
-            }
-            _ => None,
-        };
+            };
         made.ok_or_else(|| self.bad(format!("there is no method `{text}`")))
     }
 
     /// A solver by its name.
     pub fn solver(&self, name: &str) -> Result<SolverKind, Failure> {
         SolverKind::from_name(name).ok_or_else(|| self.bad(format!("there is no solver `{name}`")))
+    }
+
+    /// A solver by its name; `conjugate-gradients` is the papers' own (see `printed`).
+    pub fn linear_solver(&self, name: &str) -> Result<Box<dyn LinearSolver>, Failure> {
+        match name {
+            "conjugate-gradients" => Ok(Box::new(ConjugateGradients::default())),
+            _ => self.solver(name).map(SolverKind::make),
+        }
     }
 
     /// A solid by its name.
@@ -230,13 +239,13 @@ const MAX_ROTATION: f64 = 0.8;
 
 impl Corrector {
     /// With this solver.
-    pub fn new(m: &Mechanism, solver: SolverKind) -> Self {
+    pub fn new(m: &Mechanism, solver: Box<dyn LinearSolver>) -> Self {
         Self {
             rows: Rows::default(),
             masses: Masses::default(),
             graph: Graph::new(m),
             bounded: Bounded::default(),
-            solver: solver.make(),
+            solver,
             solver_iterations: 0,
         }
     }
@@ -254,7 +263,8 @@ impl Corrector {
         let solids = m.solids().len();
         let mut gaps = vec![self.fill(m, s)];
         for _ in 0..budget.iterations {
-            if gaps.last().is_some_and(|g| *g <= budget.tolerance) || budget.out_of_time.is_some_and(|f| f()) {
+            if gaps.last().is_some_and(|g| *g <= budget.tolerance) || budget.out_of_time.is_some_and(|f| f())
+            {
                 break;
             }
             let work = Work {

@@ -59,12 +59,18 @@ pub fn text(done: &[Done], page: Option<&Path>, paint: Paint) -> String {
             Verdict::NotReproduced => paint.bad(&words),
             Verdict::Undecided => paint.dim(&words),
         };
-        let _ = writeln!(out, "{}  {told}  {}", pad(&d.experiment.id, wide), paint.dim(report::time(d.seconds)));
+        let _ =
+            writeln!(out, "{}  {told}  {}", pad(&d.experiment.id, wide), paint.dim(report::time(d.seconds)));
         if done.len() == 1 {
             let _ = writeln!(out, "\n  {}\n", d.experiment.claim);
         }
         for (check, part) in d.experiment.verdict.check.iter().zip(&d.judged.parts) {
-            let _ = writeln!(out, "{}  {}", " ".repeat(wide), paint.dim(format!("{}: {}", check.says, grounds(part))));
+            let _ = writeln!(
+                out,
+                "{}  {}",
+                " ".repeat(wide),
+                paint.dim(format!("{}: {}", check.says, grounds(part)))
+            );
         }
         if done.len() == 1 {
             out.push('\n');
@@ -120,7 +126,7 @@ fn bound(check: &Check) -> String {
 }
 
 fn cell(a: &Answer) -> String {
-    let measured = if a.measured == f64::INFINITY { "never".into() } else { figure(a.measured) };
+    let measured = if a.measured == f64::INFINITY { "∞".into() } else { figure(a.measured) };
     format!("{measured} {}", if a.holds { "✓" } else { "✗" })
 }
 
@@ -206,7 +212,13 @@ fn one(page: &mut Page, d: &Done) {
     let e = &d.experiment;
     page.html("<section>\n");
     page.part(&e.id, &e.title);
-    page.html(&format!("<p class=\"below\">{}, {} · {} · {}</p>\n", escape(&e.paper), escape(&e.figure), escape(&e.id), escape(&report::time(d.seconds))));
+    page.html(&format!(
+        "<p class=\"below\">{}, {} · {} · {}</p>\n",
+        escape(&e.paper),
+        escape(&e.figure),
+        escape(&e.id),
+        escape(&report::time(d.seconds))
+    ));
     let mut parts = String::new();
     for (check, part) in e.verdict.check.iter().zip(&d.judged.parts) {
         let _ = write!(
@@ -326,7 +338,14 @@ pub fn markdown(done: &[Done], full: bool) -> String {
             d.judged.verdict.words()
         );
         for (check, part) in e.verdict.check.iter().zip(&d.judged.parts) {
-            let _ = writeln!(out, "- {} ({} {}): {}", check.says, plain(&check.quantity), plain(&bound(check)), grounds(part));
+            let _ = writeln!(
+                out,
+                "- {} ({} {}): {}",
+                check.says,
+                plain(&check.quantity),
+                plain(&bound(check)),
+                grounds(part)
+            );
         }
         if !e.remarks.is_empty() {
             let _ = write!(out, "\n{}\n", e.remarks);
