@@ -5,13 +5,14 @@ FUZZ_SECONDS ?= 600
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs bench bench-peers fuzz tools
+.PHONY: help run test lint docs lab bench bench-peers fuzz tools
 
 help:
 	@echo "make run     assemble scenes/$(SCENE).lw, print the report and draw it   (SCENE=jansen for another)"
 	@echo "make test    layout, lints, documentation, all tests: what must pass"
 	@echo "make lint    the first two of these"
 	@echo "make docs    the library's documentation in target/doc/linkwork/"
+	@echo "make lab     the papers' experiments: out/lab/report.html and docs/laboratory.md"
 	@echo "make bench   measure: the tables in docs/"
 	@echo "make bench-peers   the same ladders by rapier and MuJoCo, beside us"
 	@echo "make fuzz    throw garbage at parser and assembly, $(FUZZ_SECONDS) s each   (FUZZ_SECONDS=60 for less)"
@@ -39,6 +40,12 @@ docs: tools
 # The tests come last, so that their counts are the last thing to read. Doc tests are among them.
 test: lint docs
 	$(CARGO) test --workspace --locked
+
+lab: tools
+	@mkdir -p out/lab
+	$(CARGO) run --release --locked -p linkwork-cli -- lab all -o out/lab --markdown > out/lab/laboratory.md
+	@mv out/lab/laboratory.md docs/laboratory.md
+	@echo "Open $(CURDIR)/out/lab/report.html in a browser; docs/laboratory.md has the figures of this run."
 
 bench: tools
 	$(CARGO) run --release --locked -p linkwork-bench
