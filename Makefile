@@ -6,13 +6,14 @@ CARGO ?= cargo
 NPM ?= npm
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs bench bench-peers fuzz tools node chromium page test-page
+.PHONY: help run test lint docs lab bench bench-peers fuzz tools node chromium page test-page
 
 help:
 	@echo "make run     open the viewer: grab a mechanism in the browser            (SCENE=walker for another one)"
 	@echo "make test    layout, lints, documentation, all tests, the viewer in a real browser: what must pass"
 	@echo "make lint    the first two of these"
 	@echo "make docs    the library's documentation in target/doc/linkwork/"
+	@echo "make lab     the papers' experiments: out/lab/report.html and docs/laboratory.md"
 	@echo "make bench   measure: the tables in docs/"
 	@echo "make bench-peers   the same ladders by rapier and MuJoCo, beside us"
 	@echo "make fuzz    throw garbage at parser and assembly, $(FUZZ_SECONDS) s each   (FUZZ_SECONDS=60 for less)"
@@ -68,6 +69,12 @@ test: page chromium lint docs
 test-page: page chromium
 	$(CARGO) build --locked -p linkwork-cli
 	cd web && $(NPM) run unit && $(NPM) run browser
+
+lab: tools
+	@mkdir -p out/lab
+	$(CARGO) run --release --locked -p linkwork-cli -- lab all -o out/lab --markdown > out/lab/laboratory.md
+	@mv out/lab/laboratory.md docs/laboratory.md
+	@echo "Open $(CURDIR)/out/lab/report.html in a browser; docs/laboratory.md has the figures of this run."
 
 bench: tools
 	$(CARGO) run --release --locked -p linkwork-bench

@@ -155,7 +155,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 14px 5px 0; border-bottom: 1px solid var(--grid); white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; font-size: 13px; vertical-align: bottom; }
 .n { text-align: right; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); gap: 18px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(520px, 100%), 1fr)); gap: 18px; }
 figure { margin: 0; padding: 14px 14px 10px; background: var(--card); border: 1px solid var(--grid); border-radius: 8px;
   min-width: 0; }
 figcaption { font-weight: 600; margin-bottom: 6px; }
@@ -179,7 +179,8 @@ svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
 .card h3 { margin: 0 0 4px; font-size: 13px; color: var(--soft); font-weight: 600; }
 .card ul { margin: 6px 0 0; padding-left: 18px; }
 .wrap td { white-space: normal; vertical-align: top; }
-.wrap td:first-child { white-space: nowrap; }
+.wrap td:nth-child(-n+2) { white-space: nowrap; } .wrap td:nth-child(3) { min-width: 24ch; }
+code { font: 0.92em ui-monospace, monospace; }
 .above { color: var(--soft); font-size: 14px; margin: 18px 0 6px; max-width: 110ch; }
 a { color: inherit; text-decoration-color: var(--axis); text-underline-offset: 2px; }
 section { border-top: 1px solid var(--grid); margin-top: 40px; }

@@ -5,8 +5,9 @@ use super::verdict::Case;
 use crate::failure::Failure;
 use crate::plot::Chart;
 use crate::report::figure;
+use linkwork::math::Random;
 use linkwork::measure::Meter;
-use linkwork::{Mechanism, State, StepConfig, Vector};
+use linkwork::{AssembleConfig, Mechanism, State, StepConfig, Vector, assemble};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -18,6 +19,9 @@ struct Parameters {
     dt: f64,
     seconds: f64,
     tolerance: f64,
+    /// Solids are displaced and turned by up to this (m, rad) with this seed, then assembled: bent bodies move less simply.
+    scatter: f64,
+    seed: u64,
     /// Initial motion: as one rigid whole.
     velocity: [f64; 3],
     spin: [f64; 3],
@@ -42,7 +46,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
         for body in &p.bodies {
             let mut m = bench.mechanism(body)?;
             m.gravity = Vector::ZERO;
-            let mut s = State::new(&m);
+            let mut s = bent(&m, p.scatter, p.seed);
             set_off(&m, &mut s, Vector::from_array(p.velocity), Vector::from_array(p.spin));
             bench.at(format!("{method_name}, {body}"));
             let mut meter = Meter::default();
@@ -125,8 +129,20 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
     Ok(found)
 }
 
+/// A pose that is not straight, with its joints closed.
+fn bent(m: &Mechanism, scatter: f64, seed: u64) -> State {
+    let mut s = State::new(m);
+    let mut random = Random::new(seed);
+    for i in (1..s.centers.len()).filter(|i| !m.solids()[*i].is_fixed()) {
+        let (t, q) = (random.ball() * scatter, random.ball() * scatter);
+        s.displace(i, &[t.x, t.y, t.z, q.x, q.y, q.z]);
+    }
+    assemble(m, &mut s, &AssembleConfig { tolerance: 1e-13, ..AssembleConfig::default() });
+    s
+}
+
 /// Velocities of one rigid motion about the common centre of mass: whatever the joints, they allow it.
-pub fn set_off(m: &Mechanism, s: &mut State, velocity: Vector, spin: Vector) {
+fn set_off(m: &Mechanism, s: &mut State, velocity: Vector, spin: Vector) {
     let mass = |i: usize| if m.solids()[i].is_fixed() { 0.0 } else { m.solids()[i].mass.mass };
     let total: f64 = (0..s.centers.len()).map(mass).sum();
     let middle = (0..s.centers.len()).map(|i| s.centers[i] * mass(i)).sum::<Vector>() / total;

@@ -5,7 +5,6 @@ use super::verdict::{Case, number};
 use crate::failure::Failure;
 use crate::plot::Chart;
 use crate::report::figure;
-use linkwork::solve::SolverKind;
 use linkwork::{Frame, Joint, Mechanism, SolidId, State, Vector};
 use serde::Deserialize;
 use std::time::Instant;
@@ -25,11 +24,7 @@ struct Parameters {
     drag: f64,
     rest: f64,
     /// Metres per second, a case each.
-    #[serde(default)]
     speeds: Vec<f64>,
-    /// Milliseconds per frame for every run, a case each; the hand moves with the first speed.
-    #[serde(default)]
-    budgets: Vec<f64>,
     /// A gap that nobody sees, metres.
     closed: f64,
     runs: Vec<Run>,
@@ -71,42 +66,32 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
          second.",
         counts(&m), p.drag, p.rest, p.rate
     ));
-    let by_speed = p.budgets.is_empty();
-    let speed = p.speeds.first().copied().unwrap_or(1.0);
-    let settings: Vec<(f64, Option<f64>)> = match by_speed {
-        true => p.speeds.iter().map(|v| (*v, None)).collect(),
-        false => p.budgets.iter().map(|ms| (speed, Some(*ms))).collect(),
-    };
     let mut rows = Vec::new();
-    for (k, (speed, ms)) in settings.iter().enumerate() {
+    for (k, speed) in p.speeds.iter().enumerate() {
         if bench.out_of_time() {
             found.notes.push("The time limit left out the last cases.".into());
             break;
         }
-        let value = ms.unwrap_or(*speed);
-        let mut case = Case::of("", value);
-        bench.at(format!("{} {}: exact", number(value), if by_speed { "m/s" } else { "ms" }));
+        let mut case = Case::of("", *speed);
+        bench.at(format!("{speed} m/s: exact"));
         let exact = Run {
             name: "exact".into(),
             solver: "sparse-direct".into(),
             iterations: 50,
             solver_iterations: 1000,
         };
-        let reference = track(bench, &p, &m, &exact, *speed, None, None)?;
+        let reference = track(bench, &p, &m, &exact, *speed, None)?;
         let mut charts = [("Largest gap", "m"), ("Distance from the exact solution", "m, root mean square")]
             .map(|(title, y)| Chart {
-                title: format!(
-                    "{title}, {}",
-                    if by_speed { format!("{speed} m/s") } else { format!("{value} ms") }
-                ),
+                title: format!("{title}, {}", format!("{speed} m/s")),
                 x_label: "frame".into(),
                 y_label: y.into(),
                 log_y: true,
                 ..Chart::default()
             });
         for run in &p.runs {
-            bench.at(format!("{} {}: {}", number(value), if by_speed { "m/s" } else { "ms" }, run.name));
-            let t = track(bench, &p, &m, run, *speed, *ms, Some(&reference))?;
+            bench.at(format!("{speed} m/s: {}", run.name));
+            let t = track(bench, &p, &m, run, *speed, Some(&reference))?;
             let dragged = (p.drag * p.rate).round() as usize;
             let moving = &t.gaps[..dragged.min(t.gaps.len())];
             case.add(format!("{}: gap", run.name), largest(moving.iter().copied()));
@@ -117,7 +102,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
             case.add(format!("{}: apart", run.name), median(off));
             case.add(format!("{}: ms", run.name), median(&t.ms));
             rows.push(vec![
-                if by_speed { format!("{speed} m/s") } else { format!("{value} ms") },
+                format!("{speed} m/s"),
                 run.name.clone(),
                 figure(largest(moving.iter().copied())),
                 figure(median(moving)),
@@ -131,14 +116,13 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
             charts[0].series.push(series(run.name.clone(), line(&t.gaps)));
             charts[1].series.push(series(run.name.clone(), line(&t.apart)));
         }
-        if k == 0 || k + 1 == settings.len() {
+        if k == 0 || k + 1 == p.speeds.len() {
             found.charts.extend(charts);
         }
         found.cases.push(case);
     }
-    let first = if by_speed { "hand" } else { "time per frame" };
     let head = [
-        first,
+        "hand",
         "correction",
         "largest gap while dragged",
         "median gap",
@@ -160,10 +144,8 @@ fn track(
     m: &Mechanism,
     run: &Run,
     speed: f64,
-    ms: Option<f64>,
     reference: Option<&Track>,
 ) -> Result<Track, Failure> {
-    let solver: SolverKind = bench.solver(&run.solver)?;
     let mut m = m.clone();
     let solid = bench.solid(&m, &p.solid)?;
     let mut s = State::new(&m);
@@ -172,7 +154,7 @@ fn track(
     let hand = Joint::ball(Frame::point(SolidId::WORLD, start), Frame::point(solid, point)).named("hand");
     let hand = m.add_joint(hand).map_err(|e| bench.bad(e))?;
     let way = Vector::from_array(p.direction).normalize() * (speed / p.rate);
-    let mut corrector = Corrector::new(&m, solver);
+    let mut corrector = Corrector::new(&m, bench.linear_solver(&run.solver)?);
     let (dragged, frames) = ((p.drag * p.rate).round(), ((p.drag + p.rest) * p.rate).round());
     let mut t = Track {
         gaps: Vec::new(),
@@ -188,7 +170,7 @@ fn track(
         let at = start + way * (frame as f64).min(dragged);
         m.edit_joint(hand, |j| j.frames[0].pose.translation = at);
         let begin = Instant::now();
-        let late = || ms.is_some_and(|ms| 1e3 * begin.elapsed().as_secs_f64() >= ms) || bench.out_of_time();
+        let late = || bench.out_of_time();
         let budget = Budget {
             iterations: run.iterations,
             solver_iterations: run.solver_iterations,

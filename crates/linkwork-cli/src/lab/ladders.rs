@@ -8,7 +8,7 @@ use crate::report::figure;
 use linkwork::graph::Graph;
 use linkwork::math::Random;
 use linkwork::rows::{Masses, Rows};
-use linkwork::solve::{Problem, SolverKind, Work};
+use linkwork::solve::{LinearSolver, Problem, Work};
 use linkwork::{AssembleConfig, JointId, Mechanism, State, assemble, generate, scene};
 use serde::Deserialize;
 use std::time::Instant;
@@ -67,16 +67,16 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
                 let b = if side == "random" { random(&r, &masses) } else { swing(&r, &masses, p.dt) };
                 let tolerance = p.tolerance * largest(b.iter().map(|x| x.abs()));
                 for (k, solver) in p.solvers.iter().enumerate() {
-                    let kind = bench.solver(solver)?;
-                    let too_large = match kind {
-                        SolverKind::FullDense => r.len() > p.dense,
-                        SolverKind::StructuredDense => graph.loops > p.dense,
+                    let too_large = match solver.as_str() {
+                        "full-dense" => r.len() > p.dense,
+                        "structured-dense" => graph.loops > p.dense,
                         _ => false,
                     };
                     if too_large {
                         continue;
                     }
-                    let (iterations, seconds, left) = measure(kind, &r, &masses, &b, tolerance, p.repeats);
+                    let (iterations, seconds, left) =
+                        measure(bench.linear_solver(solver)?, &r, &masses, &b, tolerance, p.repeats);
                     seen[k].push([graph.loops as f64, r.len() as f64, iterations as f64, seconds]);
                     rows.push(vec![
                         pose.clone(),
@@ -101,7 +101,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
             if seen[own].len() < 2 {
                 continue;
             }
-            let mut case = Case::new("", format!("the ladder is {pose}, {side} right side"));
+            let mut case = Case::new("", format!("{pose} ladder, {side} right side"));
             let points = |k: usize, x: usize, y: usize| -> Vec<(f64, f64)> {
                 seen[k].iter().map(|s| (s[x], s[y].max(1e-9))).collect()
             };
@@ -139,7 +139,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
                             let line = points(k, 1, column).iter().map(|q| (q.0, scale * q.1)).collect();
                             series(p.solvers[k].clone(), line)
                         })
-                        .filter(|s| column == 3 || s.name.ends_with("iterative"))
+                        .filter(|s| column == 3 || !(s.name.ends_with("dense") || s.name.ends_with("direct")))
                         .collect(),
                     ..Chart::default()
                 };
@@ -220,14 +220,13 @@ fn multiply(rows: &Rows, masses: &Masses, x: &[f64]) -> Vec<f64> {
 
 /// Iterations, the fastest seconds of factor and solve, and the residual by the rows.
 fn measure(
-    kind: SolverKind,
+    mut solver: Box<dyn LinearSolver>,
     rows: &Rows,
     masses: &Masses,
     b: &[f64],
     tolerance: f64,
     repeats: f64,
 ) -> (usize, f64, f64) {
-    let mut solver = kind.make();
     solver.analyse(rows, masses);
     let problem = Problem { rows, masses, active: &[], damping: None };
     let (mut best, mut iterations) = (f64::INFINITY, 0);

@@ -1,10 +1,11 @@
 //! Mechanisms with few loops: how many iterations over them a frame needs (Faure 1999, Figures 4 and 5).
 
 use super::tools::{Bench, Corrector, Found, Walked, counts, largest, median, series, table};
-use super::verdict::Case;
+use super::verdict::{Case, number};
 use crate::failure::Failure;
 use crate::plot::Chart;
 use crate::report::figure;
+use linkwork::graph::Graph;
 use linkwork::math::exp;
 use linkwork::solve::Work;
 use linkwork::{AssembleConfig, Frame, Joint, Mechanism, Outcome, State, StepConfig, Vector, assemble};
@@ -20,10 +21,13 @@ struct Parameters {
     solver: String,
     /// What else is timed.
     rivals: Vec<String>,
-    /// Of the largest gap that a frame of free motion opens.
-    tolerance: f64,
-    /// Solver iterations per frame when the budget is tried out.
+    /// Of the largest gap that a frame of free motion opens, a group each.
+    tolerances: Vec<f64>,
+    /// Solver iterations per frame when the budget is tried out, by this method.
     budget: usize,
+    method: String,
+    /// How many times as large as the scene it is, for the budget: the same scene in weaker gravity.
+    size: f64,
 }
 
 /// A scene, with two of its solids bound to each other if wanted.
@@ -40,67 +44,91 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
     let p: Parameters = bench.parameters()?;
     let mut found = Found::default();
     let mut rows = Vec::new();
-    let mut cases: Vec<Case> = p.rates.iter().map(|r| Case::of("", *r)).collect();
-    let mut complete = true;
+    let kinds: Vec<String> = [p.solver.clone()].into_iter().chain(p.rivals.clone()).collect();
+    let mut made = Vec::new();
     for variant in &p.variants {
-        let (m, start) = variant.make(bench)?;
+        let (m, start) = variant.make(bench, p.size)?;
         found.notes.push(format!("{}: {}.", variant.name, counts(&m)));
-        let mut chart = Chart {
-            title: format!("Iterations to {:e} per frame: {}", p.tolerance, variant.name),
-            x_label: "time, s".into(),
-            y_label: "iterations".into(),
-            ..Chart::default()
-        };
-        for (rate, case) in p.rates.iter().zip(&mut cases) {
-            bench.at(format!("{} at {rate} Hz", variant.name));
-            let kinds: Vec<String> = [p.solver.clone()].into_iter().chain(p.rivals.clone()).collect();
-            let mut along = Vec::new();
-            for kind in &kinds {
-                along.push(frames(bench, &p, &m, &start, kind, 1.0 / rate)?);
+        made.push((variant.name.as_str(), m, start));
+    }
+    for tolerance in &p.tolerances {
+        let mut charts: Vec<Chart> = p
+            .variants
+            .iter()
+            .map(|v| Chart {
+                title: format!("Iterations to {} per frame: {}", number(*tolerance), v.name),
+                x_label: "time, s".into(),
+                y_label: "iterations".into(),
+                ..Chart::default()
+            })
+            .collect();
+        for rate in &p.rates {
+            let mut case = Case::of(format!("the precision is {} of the gap", number(*tolerance)), *rate);
+            for ((name, m, start), chart) in made.iter().zip(&mut charts) {
+                bench.at(format!("{name} at {rate} Hz to {tolerance}"));
+                let mut along = Vec::new();
+                for kind in &kinds {
+                    along.push(frames(bench, &p, m, start, kind, 1.0 / rate, *tolerance)?);
+                }
+                let (gap, ms) = budgeted(bench, &p, m, start, 1.0 / rate)?;
+                let iterations: Vec<f64> = along[0].0.iter().map(|q| q.1).collect();
+                case.add(format!("{name}: iterations"), median(&iterations));
+                case.add(format!("{name}: most iterations"), largest(iterations.iter().copied()));
+                case.add(format!("{name}: gap"), gap);
+                case.add(format!("{name}: ms a step"), ms);
+                case.add(format!("{name}: loop rows"), Graph::new(m).loops as f64);
+                for (kind, (_, seconds)) in kinds.iter().zip(&along) {
+                    case.add(format!("{name}: {kind} ms"), 1e3 * median(seconds));
+                }
+                let mut row = vec![
+                    number(*tolerance),
+                    (*name).to_owned(),
+                    number(*rate),
+                    figure(median(&iterations)),
+                    figure(largest(iterations.iter().copied())),
+                    figure(gap),
+                    figure(ms),
+                ];
+                row.extend(along.iter().map(|a| figure(1e3 * median(&a.1))));
+                rows.push(row);
+                chart.series.push(series(format!("{rate} Hz"), along[0].0.clone()));
             }
-            let (gap, ms) = budgeted(bench, &p, &m, &start, 1.0 / rate)?;
-            complete &= !bench.out_of_time();
-            let (points, _) = &along[0];
-            let iterations: Vec<f64> = points.iter().map(|q| q.1).collect();
-            case.add(format!("{}: iterations", variant.name), median(&iterations));
-            case.add(format!("{}: most iterations", variant.name), largest(iterations.iter().copied()));
-            case.add(format!("{}: gap", variant.name), gap);
-            case.add(format!("{}: ms a step", variant.name), ms);
-            case.add(format!("{}: loop rows", variant.name), linkwork::graph::Graph::new(&m).loops as f64);
-            for (kind, (_, seconds)) in kinds.iter().zip(&along) {
-                case.add(format!("{}: {kind} ms", variant.name), 1e3 * median(seconds));
+            if bench.out_of_time() {
+                found.notes.push(format!("To {tolerance} at {rate} Hz: not finished within the time limit."));
+            } else {
+                found.cases.push(case);
             }
-            let mut row = vec![
-                variant.name.clone(),
-                format!("{rate}"),
-                figure(median(&iterations)),
-                figure(largest(iterations.iter().copied())),
-                figure(gap),
-                figure(ms),
-            ];
-            row.extend(along.iter().map(|a| figure(1e3 * median(&a.1))));
-            rows.push(row);
-            chart.series.push(series(format!("{rate} Hz"), points.clone()));
         }
-        found.charts.push(chart);
+        if Some(tolerance) == p.tolerances.last() {
+            found.charts.extend(charts);
+        }
     }
-    if complete {
-        found.cases = cases;
-    } else {
-        found.notes.push("The time limit was reached before all cases were run.".into());
-    }
-    let budget = format!("largest gap with {} a frame, m", p.budget);
-    let mut head =
-        vec!["mechanism", "frames a second", "median iterations", "most", budget.as_str(), "ms a step so"];
-    let named: Vec<String> =
-        [&p.solver].into_iter().chain(&p.rivals).map(|k| format!("{k}, ms a solve")).collect();
+    let budget = format!("largest gap with {} a frame", p.budget);
+    let mut head = vec![
+        "to",
+        "mechanism",
+        "frames a second",
+        "median iterations",
+        "most",
+        budget.as_str(),
+        "ms a step so",
+    ];
+    let named: Vec<String> = kinds.iter().map(|k| format!("{k}, ms a solve")).collect();
     head.extend(named.iter().map(String::as_str));
     found.tables.push((
         format!(
-            "Along {} s of exact motion: iterations of `{}` over the loops, from a zero guess, to {:e} of the largest gap \
-             that a frame of free motion opens. Then the same motion by `displacement` with one geometric iteration a frame \
-             and at most {} over the loops.",
-            p.seconds, p.solver, p.tolerance, p.budget
+            "Along {} s of exact motion: iterations of `{}` over the loops, from a zero guess, to a part of the largest gap \
+             that a frame of free motion opens. Then the same motion by `{}` with one geometric iteration a frame and at \
+             most {} over the loops: the largest gap in metres of the scene. {}",
+            p.seconds,
+            p.solver,
+            p.method,
+            p.budget,
+            if p.size == 1.0 {
+                String::new()
+            } else {
+                format!("All of it {} times as large as the scene: the same one in weaker gravity.", number(p.size))
+            }
         ),
         table(&head, rows),
     ));
@@ -108,8 +136,9 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
 }
 
 impl Variant {
-    fn make(&self, bench: &Bench) -> Result<(Mechanism, State), Failure> {
+    fn make(&self, bench: &Bench, size: f64) -> Result<(Mechanism, State), Failure> {
         let mut m = bench.mechanism(&self.scene)?;
+        m.gravity /= size;
         match self.bind.as_slice() {
             [] => {}
             [a, b] => {
@@ -138,8 +167,9 @@ fn frames(
     start: &State,
     solver: &str,
     dt: f64,
+    tolerance: f64,
 ) -> Result<Frames, Failure> {
-    let mut corrector = Corrector::new(m, bench.solver(solver)?);
+    let mut corrector = Corrector::new(m, bench.linear_solver(solver)?);
     let mut found: Frames = Default::default();
     let mut s = start.clone();
     let c = StepConfig { dt, tolerance: 1e-9, ..StepConfig::default() };
@@ -153,7 +183,7 @@ fn frames(
             ahead.rotations[i] = (exp(s.spins[i] * dt) * ahead.rotations[i]).normalize();
         }
         let gap = corrector.fill(m, &ahead);
-        let work = Work { iterations: 10_000, tolerance: p.tolerance * gap, out_of_time: None };
+        let work = Work { iterations: 10_000, tolerance: tolerance * gap, out_of_time: None };
         let (iterations, seconds) = corrector.solve_once(solids, &work);
         found.0.push((s.time, iterations as f64));
         found.1.push(seconds);
@@ -170,7 +200,7 @@ fn budgeted(
     dt: f64,
 ) -> Result<(f64, f64), Failure> {
     let c = StepConfig {
-        method: bench.method("displacement")?,
+        method: bench.method(&p.method)?,
         solver: bench.solver(&p.solver)?,
         dt,
         tolerance: 0.0,

@@ -11,6 +11,7 @@ mod data;
 mod drag;
 mod ladders;
 mod loops;
+mod printed;
 mod relaxation;
 mod sawtooth;
 mod shaken;
@@ -109,7 +110,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         drop(bench);
         let judged = verdict::judge(&experiment.id, &experiment.verdict, &found.cases)?;
         let one = Done { experiment, found, judged, seconds };
-        if many > 1 && !quiet && !std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        if many > 1 && !args.json && !std::io::IsTerminal::is_terminal(&std::io::stdout()) {
             // A file gets the table at the end; whoever waits sees something before.
             terminal::tell(format_args!(
                 "{}/{many} {}: {} ({})\n",

@@ -1,132 +1,229 @@
 //! A scripted solid shakes what hangs on it, each frame corrected within a budget (Faure 1998, Figure 6).
+//!
+//! With time and gravity as they are, only the size of things decides: `g dt^2 / L`. A scene that is `k` times as large moves
+//! like the same scene in a `k`-th of the gravity and of the hand's way: so sizes are scanned, and gaps are told in lengths
+//! of a bar.
 
-use super::tools::{Bench, Found, Walked, apart, counts, median, series, table};
-use super::verdict::Case;
+use super::printed;
+use super::tools::{Bench, Budget, Corrector, Found, Walked, apart, counts, median, series, table};
+use super::verdict::{Case, number};
 use crate::failure::Failure;
 use crate::plot::Chart;
 use crate::report::figure;
-use linkwork::{State, StepConfig};
+use linkwork::{Mechanism, State, StepConfig, Vector};
 use serde::Deserialize;
+use std::time::Instant;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Parameters {
     scene: String,
-    method: String,
-    solvers: Vec<String>,
+    /// Length of a bar in the scene, metres.
+    bar: f64,
+    /// Lengths that it shall have, a group each.
+    bars: Vec<f64>,
+    /// `conjugate-gradients` runs the printed step, all others the library's `displacement`.
+    solver: String,
+    /// The same budget with other solvers, for the table.
+    rivals: Vec<String>,
     /// Per frame.
     iterations: usize,
     solver_iterations: usize,
     /// Frames per second, a case each.
     rates: Vec<f64>,
     seconds: f64,
-    /// The solid whose path is drawn.
+    /// The solid whose path is drawn, at this length of a bar.
     follow: String,
+    draw: f64,
+}
+
+/// One run.
+struct Track {
+    gaps: Vec<f64>,
+    ms: Vec<f64>,
+    states: Vec<State>,
+    done: bool,
+}
+
+impl Track {
+    fn worst(&self) -> f64 {
+        if self.done { self.gaps.iter().copied().fold(0.0, f64::max) } else { f64::INFINITY }
+    }
 }
 
 pub fn run(bench: &Bench) -> Result<Found, Failure> {
     let p: Parameters = bench.parameters()?;
-    let m = bench.mechanism(&p.scene)?;
-    let method = bench.method(&p.method)?;
+    let mut m = bench.mechanism(&p.scene)?;
+    let gravity = m.gravity;
+    let ways: Vec<Vec<Vector>> =
+        m.trajectories.iter().map(|t| t.keys.iter().map(|k| k.position).collect()).collect();
     let follow = bench.solid(&m, &p.follow)?;
     let mut found = Found::default();
     found.notes.push(format!(
-        "{}; `{}`, {} geometric iteration(s) of {} solver iterations a frame, for {} s.",
+        "{}; {} geometric iteration(s) of {} solver iterations a frame, for {} s. `conjugate-gradients` is the step as \
+         printed; the others are the library's `displacement` with the same budget. The hand's way is the same for \
+         every size.",
         counts(&m),
-        p.method,
         p.iterations,
         p.solver_iterations,
         p.seconds
     ));
     let mut rows = Vec::new();
-    for solver_name in &p.solvers {
+    for bar in &p.bars {
+        // Lengths of the world, gravity and the hand's way, in those of the scene.
+        m.gravity = gravity * (p.bar / bar);
+        for (t, way) in m.trajectories.iter_mut().zip(&ways) {
+            t.keys.iter_mut().zip(way).for_each(|(k, at)| k.position = *at * (p.bar / bar));
+        }
         for rate in &p.rates {
-            bench.at(format!("{solver_name} at {rate} Hz"));
-            let dt = 1.0 / rate;
             let steps = (p.seconds * rate).round() as usize;
-            let exact = StepConfig { method, dt, tolerance: 1e-9, iterations: 50, ..StepConfig::default() };
-            let mut reference = State::new(&m);
-            let mut states = Vec::new();
-            let walked =
-                bench.walk(&m, &mut reference, &exact, steps, &mut |_, s, _, _| states.push(s.clone()));
-            let c = StepConfig {
-                method,
-                solver: bench.solver(solver_name)?,
-                dt,
-                // Zero: always the whole budget.
-                tolerance: 0.0,
-                iterations: p.iterations,
-                solver_iterations: p.solver_iterations,
-                ..StepConfig::default()
-            };
-            let mut s = State::new(&m);
-            let (mut gaps, mut ms, mut off, mut path) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            let budgeted = bench.walk(&m, &mut s, &c, steps, &mut |k, s, r, seconds| {
-                gaps.push(r.gaps.worst());
-                ms.push(1e3 * seconds);
-                if let Some(r) = states.get(k - 1) {
-                    off.push(apart(&m, s, r));
+            bench.at(format!("bars of {bar} m at {rate} Hz"));
+            let exact = library(bench, &m, "auto", (50, 1000), 1e-9, 1.0 / rate, steps)?;
+            for solver in [&p.solver].into_iter().chain(&p.rivals) {
+                let budget = (p.iterations, p.solver_iterations);
+                let t = match solver.as_str() {
+                    "conjugate-gradients" => letter(bench, &m, solver, budget, 1.0 / rate, steps)?,
+                    _ => library(bench, &m, solver, budget, 0.0, 1.0 / rate, steps)?,
+                };
+                if bench.out_of_time() {
+                    found
+                        .notes
+                        .push(format!("{solver}, {bar} m, {rate} Hz: not finished within the time limit."));
+                    continue;
                 }
-                path.push((s.time, s.pose(&m, follow).translation.y));
-            });
-            if [walked, budgeted].contains(&Walked::OutOfTime) {
-                found
-                    .notes
-                    .push(format!("{solver_name} at {rate} Hz was not finished within the time limit."));
-                continue;
-            }
-            let worst =
-                if budgeted == Walked::Done { gaps.iter().copied().fold(0.0, f64::max) } else { f64::NAN };
-            let mut case = Case::of(solver_name.clone(), *rate);
-            case.add("gap", worst);
-            case.add("median gap", median(&gaps));
-            case.add("apart", median(&off));
-            case.add("ms", median(&ms));
-            case.add("part of the frame", median(&ms) / (1e3 * dt));
-            found.cases.push(case);
-            rows.push(vec![
-                solver_name.clone(),
-                format!("{rate}"),
-                figure(worst),
-                figure(median(&gaps)),
-                figure(median(&off)),
-                figure(median(&ms)),
-                figure(1e3 / median(&ms)),
-            ]);
-            if *solver_name == p.solvers[0] && (*rate == p.rates[0] || Some(rate) == p.rates.last()) {
-                let line = |y: &[f64]| y.iter().enumerate().map(|(k, y)| ((k + 1) as f64 * dt, *y)).collect();
-                found.charts.push(Chart {
-                    title: format!("Gaps and distance from the exact run, {rate} Hz"),
-                    x_label: "time, s".into(),
-                    y_label: "m".into(),
-                    log_y: true,
-                    series: vec![
-                        series("largest gap", line(&gaps)),
-                        series("from the exact run, root mean square", line(&off)),
-                    ],
-                    ..Chart::default()
-                });
-                let exact: Vec<(f64, f64)> =
-                    states.iter().map(|s| (s.time, s.pose(&m, follow).translation.y)).collect();
-                found.charts.push(Chart {
-                    title: format!("Height of `{}`, {rate} Hz", p.follow),
-                    x_label: "time, s".into(),
-                    y_label: "y, m".into(),
-                    series: vec![series("within the budget", path), series("exact", exact)],
-                    ..Chart::default()
-                });
+                let off: Vec<f64> =
+                    t.states.iter().zip(&exact.states).map(|(a, b)| apart(&m, a, b) / p.bar).collect();
+                let (gap, typical) = (t.worst() / p.bar, median(&t.gaps) / p.bar);
+                if *solver == p.solver {
+                    let mut case = Case::of(format!("bars of {} m", number(*bar)), *rate);
+                    case.add("gap", gap);
+                    case.add("median gap", typical);
+                    case.add("apart", median(&off));
+                    case.add("part of the frame", median(&t.ms) * rate / 1e3);
+                    found.cases.push(case);
+                }
+                rows.push(vec![
+                    number(*bar),
+                    number(*rate),
+                    solver.clone(),
+                    figure(gap),
+                    figure(typical),
+                    figure(median(&off)),
+                    figure(exact.worst() / p.bar),
+                    figure(median(&t.ms)),
+                ]);
+                if *solver == p.solver
+                    && *bar == p.draw
+                    && (*rate == p.rates[0] || Some(rate) == p.rates.last())
+                {
+                    draw(&mut found, &p, &m, follow, *rate, &t, &exact, &off);
+                }
             }
         }
     }
     let head = [
-        "solver",
+        "bars, m",
         "frames a second",
-        "largest gap, m",
-        "median gap, m",
-        "from exact, m",
+        "solver",
+        "largest gap",
+        "median gap",
+        "from exact",
+        "gap of the exact run",
         "ms a step",
-        "steps a second",
     ];
-    found.tables.push(("Each rate from the same start.".into(), table(&head, rows)));
+    found.tables.push(("Gaps and distances in lengths of a bar.".into(), table(&head, rows)));
     Ok(found)
+}
+
+/// The library's `displacement`.
+fn library(
+    bench: &Bench,
+    m: &Mechanism,
+    solver: &str,
+    (iterations, solver_iterations): (usize, usize),
+    tolerance: f64,
+    dt: f64,
+    steps: usize,
+) -> Result<Track, Failure> {
+    let c = StepConfig {
+        method: bench.method("displacement")?,
+        solver: bench.solver(solver)?,
+        dt,
+        // Zero: always the whole budget.
+        tolerance,
+        iterations,
+        solver_iterations,
+        ..StepConfig::default()
+    };
+    let mut t = Track { gaps: Vec::new(), ms: Vec::new(), states: Vec::new(), done: false };
+    let walked = bench.walk(m, &mut State::new(m), &c, steps, &mut |_, s, r, seconds| {
+        t.gaps.push(r.gaps.worst());
+        t.ms.push(1e3 * seconds);
+        t.states.push(s.clone());
+    });
+    t.done = walked == Walked::Done;
+    Ok(t)
+}
+
+/// The step to the letter.
+fn letter(
+    bench: &Bench,
+    m: &Mechanism,
+    solver: &str,
+    (iterations, solver_iterations): (usize, usize),
+    dt: f64,
+    steps: usize,
+) -> Result<Track, Failure> {
+    let mut t = Track { gaps: Vec::new(), ms: Vec::new(), states: Vec::new(), done: true };
+    let mut s = State::new(m);
+    let mut corrector = Corrector::new(m, bench.linear_solver(solver)?);
+    let late = || bench.out_of_time();
+    let budget = Budget { iterations, solver_iterations, tolerance: 0.0, out_of_time: Some(&late) };
+    for _ in 0..steps {
+        let start = Instant::now();
+        let gap = printed::step(m, &mut s, &mut corrector, &budget, dt);
+        t.ms.push(1e3 * start.elapsed().as_secs_f64());
+        if late() || !s.is_finite() {
+            t.done = false;
+            break;
+        }
+        t.gaps.push(gap);
+        t.states.push(s.clone());
+    }
+    Ok(t)
+}
+
+fn draw(
+    found: &mut Found,
+    p: &Parameters,
+    m: &Mechanism,
+    follow: linkwork::SolidId,
+    rate: f64,
+    t: &Track,
+    exact: &Track,
+    off: &[f64],
+) {
+    let time = |k: usize| (k + 1) as f64 / rate;
+    let line = |y: &[f64], by: f64| y.iter().enumerate().map(|(k, y)| (time(k), y / by)).collect();
+    found.charts.push(Chart {
+        title: format!("Gaps and distance from the exact run, bars of {} m, {rate} Hz", number(p.draw)),
+        x_label: "time, s".into(),
+        y_label: "lengths of a bar".into(),
+        log_y: true,
+        series: vec![
+            series("largest gap", line(&t.gaps, p.bar)),
+            series("from the exact run, root mean square", line(off, 1.0)),
+        ],
+        ..Chart::default()
+    });
+    let across = |t: &Track| -> Vec<(f64, f64)> {
+        t.states.iter().enumerate().map(|(k, s)| (time(k), s.pose(m, follow).translation.x / p.bar)).collect()
+    };
+    found.charts.push(Chart {
+        title: format!("Where `{}` swings, bars of {} m, {rate} Hz", p.follow, number(p.draw)),
+        x_label: "time, s".into(),
+        y_label: "x, lengths of a bar".into(),
+        series: vec![series("within the budget", across(t)), series("exact", across(exact))],
+        ..Chart::default()
+    });
 }

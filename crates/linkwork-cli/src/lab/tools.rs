@@ -1,6 +1,7 @@
 //! What experiments share: parameters, scenes, methods by name, the clock, steps, and the correction as it is printed.
 
 use super::data::{Experiment, Source};
+use super::printed::ConjugateGradients;
 use super::verdict::Case;
 use crate::failure::Failure;
 use crate::plot::{Chart, Series, Table};
@@ -151,6 +152,14 @@ impl<'a> Bench<'a> {
         SolverKind::from_name(name).ok_or_else(|| self.bad(format!("there is no solver `{name}`")))
     }
 
+    /// A solver by its name; `conjugate-gradients` is the papers' own (see `printed`).
+    pub fn linear_solver(&self, name: &str) -> Result<Box<dyn LinearSolver>, Failure> {
+        match name {
+            "conjugate-gradients" => Ok(Box::new(ConjugateGradients::default())),
+            _ => self.solver(name).map(SolverKind::make),
+        }
+    }
+
     /// A solid by its name.
     pub fn solid(&self, m: &Mechanism, name: &str) -> Result<linkwork::SolidId, Failure> {
         m.find(name).ok_or_else(|| self.bad(format!("there is no solid `{name}`")))
@@ -230,13 +239,13 @@ const MAX_ROTATION: f64 = 0.8;
 
 impl Corrector {
     /// With this solver.
-    pub fn new(m: &Mechanism, solver: SolverKind) -> Self {
+    pub fn new(m: &Mechanism, solver: Box<dyn LinearSolver>) -> Self {
         Self {
             rows: Rows::default(),
             masses: Masses::default(),
             graph: Graph::new(m),
             bounded: Bounded::default(),
-            solver: solver.make(),
+            solver,
             solver_iterations: 0,
         }
     }

@@ -202,6 +202,9 @@ pub fn judge(id: &str, rules: &Rules, cases: &[Case]) -> Result<Judged, Failure>
     Ok(Judged { verdict: verdict(rules, cases, &all), answers, parts })
 }
 
+/// Of a group that holds as a whole.
+const ANYTHING: &str = "anything";
+
 /// From where it holds to words.
 fn verdict(rules: &Rules, cases: &[Case], holds: &[bool]) -> Verdict {
     match holds.iter().filter(|h| **h).count() {
@@ -229,23 +232,28 @@ fn condition(rules: &Rules, cases: &[Case], holds: &[bool]) -> String {
         .collect();
     let first = &told[0].1;
     if told.iter().all(|t| t.1 == *first) {
-        return format!("{} {}", rules.when, first.as_deref().unwrap_or("anything"));
+        return format!("{} {}", rules.when, first.as_deref().unwrap_or(ANYTHING));
     }
-    let mut parts: Vec<String> = Vec::new();
+    // Groups of which the same can be said are named together.
+    let mut parts: Vec<(String, Vec<&str>)> = Vec::new();
     for (group, text) in told {
-        match text.as_deref() {
-            None => {}
-            Some("anything") => parts.push(group.to_owned()),
-            Some(text) => parts.push(format!("{} {text} ({group})", rules.when)),
+        let Some(text) = text else { continue };
+        match parts.iter_mut().find(|p| p.0 == text) {
+            Some(part) => part.1.push(group),
+            None => parts.push((text, vec![group])),
         }
     }
-    parts.join("; ")
+    let said = parts.into_iter().map(|(text, groups)| match text.as_str() {
+        ANYTHING => groups.join(" / "),
+        _ => format!("{} {text} ({})", rules.when, groups.join(" / ")),
+    });
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// The cases of one group in which something holds: a range where they are numbers in a row, else a list.
 fn stretch(of: &[(&Case, bool)], unit: &str) -> Option<String> {
     if of.iter().all(|(_, h)| *h) {
-        return Some("anything".to_owned());
+        return Some(ANYTHING.to_owned());
     }
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     let mut sorted: Vec<(f64, bool)> = of.iter().filter_map(|(c, h)| c.value.map(|v| (v, *h))).collect();
@@ -347,7 +355,7 @@ mod tests {
         };
         let same = [group("a", 1.0), group("b", 1.0)].concat();
         assert_eq!(words(0.1, &same), "reproduced only when the links are 10 to 30 m");
-        let differ = [group("a", 1.0), group("b", 0.1), group("c", 10.0)].concat();
-        assert_eq!(words(0.1, &differ), "reproduced only when the links are 10 to 30 m (a); b");
+        let differ = [group("a", 1.0), group("b", 0.1), group("c", 10.0), group("d", 1.0)].concat();
+        assert_eq!(words(0.1, &differ), "reproduced only when the links are 10 to 30 m (a / d); b");
     }
 }

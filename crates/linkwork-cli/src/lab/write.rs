@@ -126,7 +126,7 @@ fn bound(check: &Check) -> String {
 }
 
 fn cell(a: &Answer) -> String {
-    let measured = if a.measured == f64::INFINITY { "never".into() } else { figure(a.measured) };
+    let measured = if a.measured == f64::INFINITY { "∞".into() } else { figure(a.measured) };
     format!("{measured} {}", if a.holds { "✓" } else { "✗" })
 }
 
@@ -163,6 +163,15 @@ fn class(v: &Verdict) -> &'static str {
 
 fn badge(v: &Verdict) -> String {
     format!("<span class=\"badge {}\">{}</span>", class(v), escape(v.short().trim_end_matches(" when")))
+}
+
+/// Text with `words` in backticks, as HTML.
+fn words(text: &str) -> String {
+    let mut out = String::new();
+    for (k, part) in escape(text).split('`').enumerate() {
+        let _ = if k % 2 == 1 { write!(out, "<code>{part}</code>") } else { write!(out, "{part}") };
+    }
+    out
 }
 
 /// The report.
@@ -232,25 +241,25 @@ fn one(page: &mut Page, d: &Done) {
     let remarks = if e.remarks.is_empty() {
         String::new()
     } else {
-        format!("<div class=\"card\"><h3>What we chose</h3>{}</div>\n", escape(&e.remarks))
+        format!("<div class=\"card\"><h3>What we chose</h3>{}</div>\n", words(&e.remarks))
     };
     page.html(&format!(
         "<div class=\"cards\">\n<div class=\"card\"><h3>The paper claims</h3>{}</div>\n\
          <div class=\"card\"><h3>Its figure shows</h3>{}</div>\n\
          <div class=\"card\"><h3>This run</h3><strong class=\"{}\">{}</strong><ul>{parts}</ul></div>\n{remarks}</div>\n",
-        escape(&e.claim),
-        escape(&e.shows),
+        words(&e.claim),
+        words(&e.shows),
         class(&d.judged.verdict),
         escape(&d.judged.verdict.words()),
     ));
     for note in &d.found.notes {
-        page.html(&format!("<p class=\"above\">{}</p>\n", escape(note)));
+        page.html(&format!("<p class=\"above\">{}</p>\n", words(note)));
     }
     page.charts(&d.found.charts);
     page.html("<p class=\"above\">The cases and the thresholds:</p>\n");
     page.table(&verdict_table(d));
     for (above, table) in &d.found.tables {
-        page.html(&format!("<p class=\"above\">{}</p>\n", escape(above)));
+        page.html(&format!("<p class=\"above\">{}</p>\n", words(above)));
         page.table(table);
     }
     page.html("</section>\n");
@@ -325,6 +334,7 @@ pub fn markdown(done: &[Done], full: bool) -> String {
             plain(&d.judged.verdict.words())
         );
     }
+    let mut seen: Vec<(&str, &Table)> = Vec::new();
     for d in done {
         let e = &d.experiment;
         let _ = write!(
@@ -354,7 +364,16 @@ pub fn markdown(done: &[Done], full: bool) -> String {
             let _ = write!(out, "\n{note}\n");
         }
         for (above, table) in &d.found.tables {
-            let _ = write!(out, "\n{above}\n\n{}", table_markdown(table));
+            // Some figures are of one run: its numbers stand once.
+            match seen.iter().find(|(_, t)| *t == table) {
+                Some((id, _)) => {
+                    let _ = write!(out, "\nThe numbers are those of the table under [{id}](#{id}).\n");
+                }
+                None => {
+                    seen.push((&e.id, table));
+                    let _ = write!(out, "\n{above}\n\n{}", table_markdown(table));
+                }
+            }
         }
     }
     out
