@@ -83,7 +83,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
         let reference = track(bench, &p, &m, &exact, *speed, None)?;
         let mut charts = [("Largest gap", "m"), ("Distance from the exact solution", "m, root mean square")]
             .map(|(title, y)| Chart {
-                title: format!("{title}, {}", format!("{speed} m/s")),
+                title: format!("{title}, {speed} m/s"),
                 x_label: "frame".into(),
                 y_label: y.into(),
                 log_y: true,
