@@ -28,8 +28,9 @@ struct Parameters {
     beta: f64,
     /// Both forms of the constraint, `|d| - L` and `|d|^2 - L^2`, or one.
     squared: Vec<bool>,
-    /// The length whose curves are drawn, and what is drawn.
+    /// The lengths whose curves are drawn, and what is drawn: `arm`, `error`, `height`.
     draw: Vec<f64>,
+    plots: Vec<String>,
     /// Where "early" ends for the paper's "deviates early", seconds.
     early: f64,
 }
@@ -278,9 +279,11 @@ fn draw(found: &mut Found, p: &Parameters, exact: &Trace, runs: &[Trace], length
     let height = |t: &Trace, node: usize| -> Vec<(f64, f64)> {
         t.nodes.iter().enumerate().map(|(k, n)| ((k + 1) as f64 * p.dt, n[node].y / length)).collect()
     };
-    for (node, name) in [(0, "middle node"), (1, "tip")] {
-        let mut lines = vec![series("reference", height(exact, node))];
-        lines.extend((0..2).map(|k| series(NAMES[k], height(&runs[k], node))));
+    let wanted = |plot: &str| p.plots.iter().any(|q| q == plot);
+    let nodes: &[(usize, &str)] = if wanted("height") { &[(0, "middle node"), (1, "tip")] } else { &[] };
+    for (node, name) in nodes {
+        let mut lines = vec![series("reference", height(exact, *node))];
+        lines.extend((0..2).map(|k| series(NAMES[k], height(&runs[k], *node))));
         found.charts.push(Chart {
             title: format!("Height of the {name}, L = {} m", number(length)),
             x_label: "time, s".into(),
@@ -290,26 +293,32 @@ fn draw(found: &mut Found, p: &Parameters, exact: &Trace, runs: &[Trace], length
             ..Chart::default()
         });
     }
-    found.charts.push(Chart {
-        title: format!("Accumulated constraint error, L = {} m", number(length)),
-        x_label: "step".into(),
-        y_label: "sum of the errors / L".into(),
-        log_y: true,
-        y_range: Some((1e-17, 1e2)),
-        series: runs
-            .iter()
-            .zip(NAMES)
-            .map(|(t, name)| {
-                let points =
-                    t.error.iter().enumerate().map(|(k, e)| ((k + 1) as f64, (e / length).max(1e-17)));
-                series(name, points.collect())
-            })
-            .collect(),
-        ..Chart::default()
-    });
+    if wanted("error") {
+        found.charts.push(Chart {
+            title: format!("Accumulated constraint error, L = {} m", number(length)),
+            x_label: "step".into(),
+            y_label: "sum of the errors / L".into(),
+            log_y: true,
+            y_range: Some((1e-17, 1e2)),
+            series: runs
+                .iter()
+                .zip(NAMES)
+                .map(|(t, name)| {
+                    let points =
+                        t.error.iter().enumerate().map(|(k, e)| ((k + 1) as f64, (e / length).max(1e-17)));
+                    series(name, points.collect())
+                })
+                .collect(),
+            ..Chart::default()
+        });
+    }
+    if !wanted("arm") {
+        return;
+    }
     let last = |t: &Trace| -> Vec<(f64, f64)> {
-        let at = t.nodes.last().map(|n| [Vector::ZERO, n[0], n[1]]).unwrap_or_default();
-        at.iter().map(|v| (v.x / length, v.y / length)).collect()
+        // Where it blew up there is no arm any more.
+        let at = t.nodes.last().filter(|_| t.broke.is_none()).map(|n| [Vector::ZERO, n[0], n[1]]);
+        at.iter().flatten().map(|v| (v.x / length, v.y / length)).collect()
     };
     let mut lines = vec![series("reference", last(exact))];
     lines.extend((0..2).map(|k| series(NAMES[k], last(&runs[k]))));

@@ -184,7 +184,7 @@ fn frames(
         }
         let gap = corrector.fill(m, &ahead);
         let work = Work { iterations: 10_000, tolerance: tolerance * gap, out_of_time: None };
-        let (iterations, seconds) = corrector.solve_once(solids, &work);
+        let (iterations, seconds) = corrector.solve_once(&work);
         found.0.push((s.time, iterations as f64));
         found.1.push(seconds);
     });

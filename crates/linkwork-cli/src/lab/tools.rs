@@ -8,7 +8,7 @@ use crate::plot::{Chart, Series, Table};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkwork::graph::Graph;
 use linkwork::rows::{Masses, Rows};
-use linkwork::solve::{Bounded, LinearSolver, SolverKind, Work};
+use linkwork::solve::{LinearSolver, Problem, SolveReport, SolverKind, Work};
 use linkwork::step::{Integrator, Rejected, Relaxation};
 use linkwork::{
     JointId, Mechanism, Method, State, StepConfig, StepReport, Vector, Workspace, generate, scene, step,
@@ -215,7 +215,8 @@ pub struct Corrector {
     pub rows: Rows,
     masses: Masses,
     graph: Graph,
-    bounded: Bounded,
+    b: Vec<f64>,
+    dq: Vec<[f64; 6]>,
     solver: Box<dyn LinearSolver>,
     /// Iterations of the solver, summed.
     pub solver_iterations: usize,
@@ -244,7 +245,8 @@ impl Corrector {
             rows: Rows::default(),
             masses: Masses::default(),
             graph: Graph::new(m),
-            bounded: Bounded::default(),
+            b: Vec::new(),
+            dq: Vec::new(),
             solver,
             solver_iterations: 0,
         }
@@ -272,11 +274,9 @@ impl Corrector {
                 tolerance: 0.1 * budget.tolerance,
                 out_of_time: budget.out_of_time,
             };
-            let report =
-                self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
-            self.solver_iterations += report.solve.iterations;
+            self.solver_iterations += self.solve(&work).iterations;
             for i in (0..solids).filter(|i| self.masses.moves(*i)) {
-                let mut dq = self.bounded.dq[i];
+                let mut dq = self.dq[i];
                 let angle = Vector::new(dq[3], dq[4], dq[5]).length();
                 if angle > MAX_ROTATION {
                     dq[3..].iter_mut().for_each(|x| *x *= MAX_ROTATION / angle);
@@ -284,15 +284,35 @@ impl Corrector {
                 s.displace(i, &dq);
             }
             gaps.push(self.fill(m, s));
+            for a in &self.rows.angles {
+                s.angles[a.slot] = a.value;
+            }
         }
         gaps
     }
 
-    /// One linear system at the pose of the last `fill`, from a zero guess: iterations and seconds.
-    pub fn solve_once(&mut self, solids: usize, work: &Work) -> (usize, f64) {
+    /// One linear system at the pose of the last `fill`, from a zero guess. Bounds that are crossed count as equalities,
+    /// others not at all: the papers know no active sets, and a budget is the budget of one solve.
+    fn solve(&mut self, work: &Work) -> SolveReport {
+        let n = self.rows.len();
+        self.b.clear();
+        self.b.extend((0..n).map(|r| self.rows.wanted(r)));
+        let active: Vec<bool> = (0..n).map(|r| self.rows.is_equality(r) || self.b[r] != 0.0).collect();
+        let problem = Problem { rows: &self.rows, masses: &self.masses, active: &active, damping: None };
+        self.solver.factor(&problem);
+        let mut lambda = vec![0.0; n];
+        let report = self.solver.solve(&self.b, &mut lambda, work);
+        self.dq.clear();
+        self.dq.resize(self.masses.len(), [0.0; 6]);
+        self.rows.apply_transposed(&lambda, &self.masses, &mut self.dq);
+        report
+    }
+
+    /// The same for a table: iterations and seconds.
+    pub fn solve_once(&mut self, work: &Work) -> (usize, f64) {
         let start = Instant::now();
-        let report = self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, None, work);
-        (report.solve.iterations, start.elapsed().as_secs_f64())
+        let report = self.solve(work);
+        (report.iterations, start.elapsed().as_secs_f64())
     }
 }
 
