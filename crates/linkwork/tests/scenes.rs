@@ -40,10 +40,14 @@ const SCENES: &[Expected] = &[
     scene("mesh5", [56, 87, 261], 75, 0),
     Expected { lints: &["L001"], ..scene("monocycle", [9, 12, 37], 12, 0) },
     scene("otary", [5, 5, 10], 14, 0),
+    // Figure 5 of Faure 1999: 269 scalar constraints, 18 of them in loops.
+    scene("pendulum", [83, 89, 269], 229, 0),
     scene("reach", [7, 5, 23], 1, 10),
     scene("sarrus", [6, 6, 30], 1, 0),
     scene("scissor-lift", [9, 13, 65], 1, 0),
     scene("screw-press", [3, 3, 11], 1, 0),
+    // Figure 6 of Faure 1998: 28 solids, 108 scalar constraints.
+    scene("shaken-plate", [28, 36, 108], 54, 0),
     scene("slider-crank", [4, 4, 20], 1, 0),
     scene("snake", [7, 6, 17], 19, 0),
     scene("stewart", [14, 18, 72], 6, 0),
