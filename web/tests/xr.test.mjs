@@ -132,7 +132,13 @@ test('two hands, and a solid goes from hand to hand without a jump', async () =>
   await press('left', 'trigger', 1);
   await held(2);
   assert.equal(new Set((await grabs()).map((g) => g.solid)).size, 1);
-  await until('it rests', async () => (await frame(page)).limit === 'idle');
+  // Two hands on one solid may disagree by what the tolerance allows: at rest is what hardly moves.
+  await until('it rests', async () => {
+    const first = (await frame(page)).poses;
+    await frames(page, 4);
+    const then = (await frame(page)).poses;
+    return Math.max(...first.map((x, i) => Math.abs(x - then[i]))) < 2e-4;
+  });
   const before = (await frame(page)).poses;
   await press('right', 'trigger', 0);
   await held(1);
