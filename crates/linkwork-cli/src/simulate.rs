@@ -345,10 +345,9 @@ impl Totals {
     }
 
     fn worst_joints(&mut self, w: &Workspace) {
-        let rows = w.rows();
-        for g in rows.groups.iter().filter(|g| g.source == Source::Joint && g.law == Law::Hold) {
-            let seen = &mut self.joints[g.joint.index()];
-            *seen = seen.max(rows.group_gaps(g));
+        for (joint, gaps) in w.joint_gaps() {
+            let seen = &mut self.joints[joint.index()];
+            *seen = seen.max(gaps);
         }
     }
 

@@ -36,8 +36,6 @@ pub struct Memory {
     pub step: f64,
     /// Force along each row that acted at the end of the last step: the first guess of the next.
     pub forces: Vec<f64>,
-    /// The same one step earlier.
-    pub before: Vec<f64>,
     /// Forces by which taut joints make solids harder to turn; empty where that is not needed.
     pub pull: Vec<f64>,
 }
@@ -57,7 +55,7 @@ macro_rules! clone_in_place {
 }
 
 clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
-clone_in_place!(Memory: step, forces, before, pull);
+clone_in_place!(Memory: step, forces, pull);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
@@ -181,13 +179,7 @@ impl State {
         self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
         eat(self.memory.step);
-        self.memory
-            .forces
-            .iter()
-            .chain(&self.memory.before)
-            .chain(&self.memory.pull)
-            .copied()
-            .for_each(&mut eat);
+        self.memory.forces.iter().chain(&self.memory.pull).copied().for_each(&mut eat);
         h
     }
 }

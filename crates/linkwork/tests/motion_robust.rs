@@ -112,7 +112,19 @@ fn chain(n: usize, last: f64) -> Mechanism {
 fn mass_ratios() {
     for last in [1e-6, 1e-3, 1.0, 1e3, 1e6] {
         let m = chain(6, last);
-        check(&format!("tip of mass {last:e} on six bars"), &m, 1.0 / 60.0, 3.0, (6.0 + last) * G * 6.0, 0.1);
+        // The whip that a heavy tip makes is chaotic: rounding decides whether `displacement` gains nothing or a sixth.
+        check(&format!("tip of mass {last:e} on six bars"), &m, 1.0 / 60.0, 3.0, (6.0 + last) * G * 6.0, 0.3);
+    }
+}
+
+/// The same whip from twelve starts that differ in the last digits.
+#[test]
+fn mass_ratios_whatever_the_rounding() {
+    for k in 0..12 {
+        let mut m = chain(6, 1e3);
+        m.gravity.x += 1e-13 * f64::from(k);
+        let grown = growth(&m, Method::Variational, 1.0 / 60.0, 3.0, 1006.0 * G * 6.0);
+        assert!(grown < 0.05, "start {k}: {grown:e}");
     }
 }
 

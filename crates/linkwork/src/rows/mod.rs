@@ -9,6 +9,7 @@
 //! grows with `J dq`, and the row asks for `J dq = target - v`.
 
 mod angular;
+mod arms;
 mod fill;
 mod linear;
 mod masses;
@@ -17,6 +18,7 @@ mod plan;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use arms::{Wrench, symmetric};
 pub(crate) use fill::count as row_count;
 pub use masses::Masses;
 
@@ -119,6 +121,9 @@ pub struct Rows {
     pub softness: Vec<f64>,
     /// What stays the same between two fillings with motion.
     plan: plan::Plan,
+    /// Rigid ball joints are known by their arms alone, in world axes: their Jacobians and points are not written. Stays
+    /// through fills; only filling with motion heeds it.
+    pub(crate) by_arms: bool,
     /// Where the next row goes while rows are rewritten.
     cursor: Option<usize>,
     /// Distances are kept as `|d|^2 - L^2` instead of `|d| - L`: an experiment of Hong 2005. Stays through fills.

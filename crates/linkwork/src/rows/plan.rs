@@ -1,6 +1,7 @@
 //! Rows of the same joints again: while neither the mechanism nor the set of acting joints changes, groups and units stay
 //! and a step only writes numbers. Ball joints, by far the most common, have a kernel of their own.
 
+use super::arms::Ball;
 use super::fill::count;
 use super::{Rows, half};
 use crate::joint::{Joint, JointId, Mask};
@@ -14,30 +15,33 @@ pub(super) struct Plan {
     epoch: Option<u64>,
     /// Joints that acted when it was made, if that depends on time.
     acting: Vec<bool>,
-    balls: Vec<Ball>,
+    /// Rigid joints that lock three translations and nothing else.
+    pub balls: Vec<Ball>,
+    anchors: Vec<Anchors>,
+    /// From the centres of mass to the second anchor, as of the last full writing.
+    pub arms: Vec<[Vector; 2]>,
+    /// Ball joint per first row.
+    pub ball_at: Vec<u32>,
     /// Groups of all other joints.
-    others: Vec<u32>,
+    pub others: Vec<u32>,
     /// Groups and rows of joints; motors and springs follow.
-    groups: usize,
+    pub groups: usize,
     rows: usize,
     /// Rotation matrices of the solids.
     turned: Vec<Matrix>,
 }
 
-/// A joint that locks three translations and nothing else.
+/// Where a ball joint is on its solids.
 #[derive(Clone, Copy, Debug)]
-struct Ball {
-    solids: [u32; 2],
-    group: u32,
-    first: u32,
+struct Anchors {
     /// From the centre of mass to the anchor, in the axes of the solid.
     levers: [Vector; 2],
-    /// Axes of frame 1 in those of its solid; `None` when they are the same.
-    axes: Option<Matrix>,
+    /// Axes of frame 1 in those of its solid.
+    axes: Matrix,
 }
 
 fn is_ball(j: &Joint) -> bool {
-    j.lock == Mask::POINT && count(j) == 3 && j.counted_ranges().next().is_none()
+    j.lock == Mask::POINT && count(j) == 3 && j.counted_ranges().next().is_none() && j.compliance == 0.0
 }
 
 impl Plan {
@@ -56,7 +60,10 @@ impl Plan {
             self.acting.extend(m.joints().iter().map(|j| j.holds_at(time)));
         }
         self.balls.clear();
+        self.anchors.clear();
         self.others.clear();
+        self.ball_at.clear();
+        self.ball_at.resize(rows.len(), u32::MAX);
         (self.groups, self.rows) = (rows.groups.len(), rows.len());
         for (k, g) in rows.groups.iter().enumerate() {
             let j = m.joint(g.joint);
@@ -64,15 +71,16 @@ impl Plan {
                 self.others.push(k as u32);
                 continue;
             }
-            let axes = Matrix::from_quat(j.frames[0].pose.rotation);
-            self.balls.push(Ball {
-                solids: g.solids.map(|s| s as u32),
-                group: k as u32,
-                first: g.first as u32,
+            self.ball_at[g.first] = self.balls.len() as u32;
+            let solids = g.solids.map(|s| s as u32);
+            self.balls.push(Ball { solids, first: g.first as u32, group: k as u32 });
+            self.anchors.push(Anchors {
                 levers: j.frames.map(|f| f.pose.translation - m.solid(f.solid).mass.center),
-                axes: (axes != Matrix::IDENTITY).then_some(axes),
+                axes: Matrix::from_quat(j.frames[0].pose.rotation),
             });
         }
+        self.arms.clear();
+        self.arms.resize(self.balls.len(), [Vector::ZERO; 2]);
     }
 }
 
@@ -90,8 +98,9 @@ impl Rows {
         self.squares.clear();
         plan.turned.clear();
         plan.turned.extend(s.rotations.iter().map(|q| Matrix::from_quat(*q)));
-        for b in &plan.balls {
-            self.rewrite_ball(b, s, &plan.turned, gaps_only);
+        let Plan { balls, anchors, arms, turned, .. } = &mut plan;
+        for ((b, at), arms) in balls.iter().zip(&*anchors).zip(arms) {
+            self.rewrite_ball(b, at, s, turned, gaps_only, arms);
         }
         for &k in &plan.others {
             let g = self.groups[k as usize];
@@ -103,18 +112,34 @@ impl Rows {
         self.plan = plan;
     }
 
-    /// As `fill_locks` does it: `t . (P2 - P1)` along the axes of frame 1, both velocities at `P2`.
-    fn rewrite_ball(&mut self, b: &Ball, s: &State, turned: &[Matrix], gaps_only: bool) {
+    /// As `fill_locks` does it: `t . (P2 - P1)` along the axes of frame 1, both velocities at `P2`; or along those of the
+    /// world (see `arms.rs`).
+    #[inline(always)]
+    fn rewrite_ball(
+        &mut self,
+        b: &Ball,
+        at: &Anchors,
+        s: &State,
+        turned: &[Matrix],
+        gaps_only: bool,
+        arms: &mut [Vector; 2],
+    ) {
         let [i, j] = b.solids.map(|s| s as usize);
-        let (r1, r2) = (turned[i] * b.levers[0], turned[j] * b.levers[1]);
+        let (r1, r2) = (turned[i] * at.levers[0], turned[j] * at.levers[1]);
         let (p1, p2) = (s.centers[i] + r1, s.centers[j] + r2);
         let d = p2 - p1;
-        let axes = match &b.axes {
-            Some(a) => turned[i] * *a,
-            None => turned[i],
-        };
-        let at = b.first as usize;
-        let (low, high) = (&mut self.low[at..at + 3], &mut self.high[at..at + 3]);
+        let first = b.first as usize;
+        let (low, high) = (&mut self.low[first..first + 3], &mut self.high[first..first + 3]);
+        if self.by_arms {
+            let v = [-d.x, -d.y, -d.z];
+            low.copy_from_slice(&v);
+            high.copy_from_slice(&v);
+            if !gaps_only {
+                *arms = [r1 + d, r2];
+            }
+            return;
+        }
+        let axes = turned[i] * at.axes;
         let t = [axes.x_axis, axes.y_axis, axes.z_axis];
         for k in 0..3 {
             let v = -t[k].dot(d);
@@ -125,7 +150,7 @@ impl Rows {
             return;
         }
         let arm = p2 - s.centers[i];
-        let jacobian = &mut self.jacobian[at..at + 3];
+        let jacobian = &mut self.jacobian[first..first + 3];
         for k in 0..3 {
             jacobian[k] = [half(-t[k], t[k].cross(arm)), half(t[k], r2.cross(t[k]))];
         }

@@ -306,6 +306,5 @@ pub(super) fn finish(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepCo
     }
     s.memory.step = h;
     s.memory.forces.clone_from(&w.explicit.forces);
-    s.memory.before.clear();
     s.memory.pull.clear();
 }

@@ -69,7 +69,6 @@ pub(super) fn advance(
     s.memory.step = h;
     s.memory.forces.clear();
     s.memory.forces.extend(w.lambda.iter().map(|l| l / (h * h)));
-    s.memory.before.clear();
     s.memory.pull.clear();
     Ok(done)
 }

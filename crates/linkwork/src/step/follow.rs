@@ -86,6 +86,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
+    w.use_arms(false);
     let start = s.clone();
     fill(m, s, w, over.is_some());
     w.lambda.clear();

@@ -3,15 +3,9 @@
 use crate::math::{Pose, Vector, log};
 use crate::mechanism::Mechanism;
 use crate::rows::Masses;
+pub(crate) use crate::rows::Wrench;
 use crate::solid::{Kernel, SolidId};
 use crate::state::State;
-
-/// A force and a torque about the centre of mass, or an impulse and an angular impulse.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Wrench {
-    pub linear: Vector,
-    pub angular: Vector,
-}
 
 /// Gravity and the forces that act at the state's time. Springs and motors are rows.
 pub(crate) fn applied(m: &Mechanism, s: &State, masses: &Masses, out: &mut Vec<Wrench>) {

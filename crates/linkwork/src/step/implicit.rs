@@ -59,7 +59,6 @@ pub(super) fn advance(
     s.memory.step = h;
     s.memory.forces.clear();
     s.memory.forces.extend(w.correction.lambda.iter().map(|l| l / (h * h)));
-    s.memory.before.clear();
     s.memory.pull.clear();
     w.relinearise(m, s, c);
     for a in &w.rows.angles {

@@ -98,7 +98,7 @@ struct Pack {
     /// Momenta after the first half of the forces.
     linear: Three,
     angular: Three,
-    /// The turn of the step in body axes: the last answer is the next guess.
+    /// The turn of the step in body axes, vector part of its quaternion: the last answer is the next guess.
     turn: Three,
 }
 
@@ -124,87 +124,43 @@ fn symmetric(i: &[Four; 6], v: Three) -> Three {
     ]
 }
 
-/// `sin a / a` and `(1 - cos a) / a^2` with their derivatives by `x = a^2`; exact to rounding for `x < 2.5`.
+/// Newton's method for the turn as a unit quaternion `(v, w)`, `w = sqrt(1 - v^2)`: with half angles the equation of
+/// `rotation.rs` is free of trigonometry, `h P / 2 = w I v + v x I v`. Tells `w`, or nothing when some lane has no answer.
 #[inline(always)]
-fn coefficients(x: Four, short: bool) -> [Four; 4] {
-    const S: [f64; 12] = [
-        1.0,
-        -1.0 / 6.0,
-        1.0 / 120.0,
-        -1.0 / 5040.0,
-        1.0 / 362_880.0,
-        -1.0 / 39_916_800.0,
-        1.0 / 6_227_020_800.0,
-        -1.0 / 1_307_674_368_000.0,
-        1.0 / 355_687_428_096_000.0,
-        -1.0 / 121_645_100_408_832_000.0,
-        1.0 / 51_090_942_171_709_440_000.0,
-        -1.0 / 25_852_016_738_884_976_640_000.0,
-    ];
-    const C: [f64; 12] = [
-        0.5,
-        -1.0 / 24.0,
-        1.0 / 720.0,
-        -1.0 / 40_320.0,
-        1.0 / 3_628_800.0,
-        -1.0 / 479_001_600.0,
-        1.0 / 87_178_291_200.0,
-        -1.0 / 20_922_789_888_000.0,
-        1.0 / 6_402_373_705_728_000.0,
-        -1.0 / 2_432_902_008_176_640_000.0,
-        1.0 / 1_124_000_727_777_607_680_000.0,
-        -1.0 / 620_448_401_733_239_439_360_000.0,
-    ];
-    // Turns below a fifth of a radian need half of the terms.
-    let top = if short { 5 } else { 11 };
-    let (mut s, mut c) = (Four::all(S[top]), Four::all(C[top]));
-    let (mut ds, mut dc) = (Four::all(0.0), Four::all(0.0));
-    for k in (0..top).rev() {
-        ds = ds * x + s;
-        dc = dc * x + c;
-        s = s * x + Four::all(S[k]);
-        c = c * x + Four::all(C[k]);
-    }
-    [s, c, ds, dc]
-}
-
-/// Newton's method for the turn; see `rotation.rs`. False when some lane has no answer.
-#[inline(always)]
-fn turn(inertia: &[Four; 6], impulse: Three, f: &mut Three) -> bool {
+fn turn(inertia: &[Four; 6], impulse: Three, v: &mut Three) -> Option<Four> {
+    let (zero, one) = (Four::all(0.0), Four::all(1.0));
+    let half = times(impulse, Four::all(0.5));
+    let i = inertia;
     for _ in 0..12 {
-        let x = dot(*f, *f);
+        let x = dot(*v, *v);
         // The map folds over at a quarter turn: past it, solutions belong to another branch.
-        if !x.all_at_most(Four::all(2.4)) {
-            return false;
+        if !x.all_at_most(Four::all(0.49)) {
+            return None;
         }
-        let short = x.all_at_most(Four::all(0.04));
-        let [s, c, ds, dc] = coefficients(x, short);
-        let i_f = symmetric(inertia, *f);
-        let bent = cross(*f, i_f);
-        let g = minus(plus(times(i_f, s), times(bent, c)), impulse);
-        let bend = plus(times(i_f, ds + ds), times(bent, dc + dc));
-        let i = inertia;
-        let zero = Four::all(0.0);
-        // Columns of d/df: s I e + c (f x I e - I f x e) + bend f_e.
-        let column = |own: Three, turned: Three, fe: Four| {
-            plus(plus(times(own, s), times(minus(cross(*f, own), turned), c)), times(bend, fe))
+        let w = (one - x).root();
+        let i_v = symmetric(inertia, *v);
+        let g = minus(plus(times(i_v, w), cross(*v, i_v)), half);
+        let bend = times(i_v, one.over(w));
+        // Columns of d/dv: w I e + v x I e - I v x e - I v v_e / w.
+        let column = |own: Three, turned: Three, ve: Four| {
+            minus(plus(times(own, w), minus(cross(*v, own), turned)), times(bend, ve))
         };
         let d = [
-            column([i[0], i[1], i[2]], [zero, i_f[2], -i_f[1]], f[0]),
-            column([i[1], i[3], i[4]], [-i_f[2], zero, i_f[0]], f[1]),
-            column([i[2], i[4], i[5]], [i_f[1], -i_f[0], zero], f[2]),
+            column([i[0], i[1], i[2]], [zero, i_v[2], -i_v[1]], v[0]),
+            column([i[1], i[3], i[4]], [-i_v[2], zero, i_v[0]], v[1]),
+            column([i[2], i[4], i[5]], [i_v[1], -i_v[0], zero], v[2]),
         ];
         let (bc, ca, ab) = (cross(d[1], d[2]), cross(d[2], d[0]), cross(d[0], d[1]));
-        let inverse = Four::all(1.0).over(dot(d[0], bc));
+        let inverse = one.over(dot(d[0], bc));
         let delta = [dot(g, bc) * inverse, dot(g, ca) * inverse, dot(g, ab) * inverse];
-        *f = minus(*f, delta);
-        // Quadratic: what is left is of the order of this correction squared.
-        let enough = Four::all(1e-12) * (Four::all(1e-6) + dot(*f, *f));
-        if dot(delta, delta).all_at_most(enough) {
-            return true;
+        *v = minus(*v, delta);
+        // Quadratic: what is left is of the order of this correction squared. Momentum is kept whatever is left.
+        let x = dot(*v, *v);
+        if dot(delta, delta).all_at_most(Four::all(1e-10) * (Four::all(1e-7) + x)) {
+            return x.all_at_most(Four::all(0.49)).then(|| (one - x).root());
         }
     }
-    false
+    None
 }
 
 impl Lanes {
@@ -227,7 +183,7 @@ impl Lanes {
             p.linear = plus(times(load(&p.solids, &s.velocities), p.mass), times(push, half));
             let spin = into_body(&p.axes, load(&p.solids, &s.spins));
             p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
-            p.turn = times(spin, Four::all(h) * p.turns);
+            p.turn = times(spin, half * p.turns);
         }
     }
 
@@ -296,10 +252,8 @@ impl Lanes {
             ];
             let center = plus(p.center, times(plus(p.linear, push), p.inverse_mass * step));
             let impulse = times(into_body(&p.axes, plus(p.angular, twist)), step * p.turns);
-            if !turn(&p.inertia, impulse, &mut p.turn) {
-                return false;
-            }
-            let rotation = turned(&p.rotation, p.turn);
+            let Some(w) = turn(&p.inertia, impulse, &mut p.turn) else { return false };
+            let rotation = turned(&p.rotation, p.turn, w);
             for k in 0..4 {
                 let i = p.solids[k] as usize;
                 s.centers[i] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
@@ -389,17 +343,13 @@ fn out_of_body(axes: &[Three; 3], v: Three) -> Three {
     plus(plus(times(axes[0], v[0]), times(axes[1], v[1])), times(axes[2], v[2]))
 }
 
-/// `q exp(f)`, a unit quaternion again.
+/// `q (v, w)`, a unit quaternion again: one step of Newton's method for the root is enough next to one.
 #[inline(always)]
-fn turned(q: &[Four; 4], f: Three) -> [Four; 4] {
-    let x = dot(f, f) * Four::all(0.25);
-    let [s, c, ..] = coefficients(x, x.all_at_most(Four::all(0.04)));
-    let v = times(f, s * Four::all(0.5));
-    let w = Four::all(1.0) - x * c;
+fn turned(q: &[Four; 4], v: Three, w: Four) -> [Four; 4] {
     let own = [q[0], q[1], q[2]];
     let around = plus(plus(times(own, w), times(v, q[3])), cross(own, v));
     let real = q[3] * w - dot(own, v);
-    let size = Four::all(1.0).over((dot(around, around) + real * real).root());
+    let size = Four::all(1.5) - (dot(around, around) + real * real) * Four::all(0.5);
     [around[0] * size, around[1] * size, around[2] * size, real * size]
 }
 

@@ -10,7 +10,8 @@
 //! stiffness to stabilise constraints.
 
 use super::Workspace;
-use crate::math::{Matrix, Vector};
+use crate::math::Matrix;
+use crate::rows::symmetric;
 use crate::state::State;
 
 /// Raises the inertia of solids whose joints are so taut that the step would be unstable, by the forces in
@@ -20,37 +21,21 @@ pub(super) fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
     if s.memory.pull.len() != w.rows.len() {
         return false;
     }
-    w.tension.clear();
-    w.tension.resize(w.masses.len(), Matrix::ZERO);
-    for g in &w.rows.groups {
-        let mut f = Vector::ZERO;
-        for r in g.range() {
-            let j = &w.rows.jacobian[r][1];
-            f += Vector::new(j[0], j[1], j[2]) * s.memory.pull[r];
-        }
-        for (side, f) in [(0, -f), (1, f)] {
-            let i = g.solids[side];
-            if w.masses.turns(i) {
-                let r = g.points[side] - s.centers[i];
-                // Only the symmetric part resists.
-                let half = (outer(r, f) + outer(f, r)) * 0.5;
-                w.tension[i] += Matrix::from_diagonal(Vector::splat(f.dot(r))) - half;
-            }
-        }
-    }
+    w.tension.resize(w.masses.len(), [0.0; 6]);
+    w.rows.tension(s, &s.memory.pull, &mut w.tension);
     for i in 0..w.tension.len() {
         if !w.masses.turns(i) {
             continue;
         }
-        let k = w.tension[i] * (h * h);
-        let trace = |m: &Matrix| m.x_axis.x + m.y_axis.y + m.z_axis.z;
-        let inverse = *w.masses.inverse_inertia(i);
+        let (k, inverse) = (w.tension[i].map(|k| k * h * h), *w.masses.inverse_inertia(i));
         // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
-        let ratio = trace(&(inverse * k));
+        let [x, y, z] = [inverse.x_axis, inverse.y_axis, inverse.z_axis];
+        let ratio = x.x * k[0] + y.y * k[3] + z.z * k[5] + 2.0 * (x.y * k[1] + x.z * k[2] + y.z * k[4]);
         let beta = 0.3 - 1.0 / ratio;
         if !(ratio > 0.0 && beta > 0.0) {
             continue;
         }
+        let k = symmetric(&k);
         // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1
         let dull = (Matrix::IDENTITY + inverse * k * beta).inverse();
         let raised = dull * inverse;
@@ -60,9 +45,4 @@ pub(super) fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
         }
     }
     !w.dulls.is_empty()
-}
-
-/// `a b^T`.
-fn outer(a: Vector, b: Vector) -> Matrix {
-    Matrix::from_cols(a * b.x, a * b.y, a * b.z)
 }

@@ -29,7 +29,6 @@ use super::free::{Wrench, applied, move_scripted};
 use super::tension::stiffen;
 use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::math::Vector;
 use crate::mechanism::Mechanism;
 use crate::rows::{HalfRow, Law, Rows, dot6};
 use crate::solve::largest;
@@ -101,7 +100,10 @@ pub(super) fn advance(
         s.rotations.clone_from(&w.start.rotations);
         s.time = begin;
         w.forget();
-        super::displacement::advance(m, s, w, c, h, end)?;
+        let arms = w.use_arms(false);
+        let taken = super::displacement::advance(m, s, w, c, h, end);
+        w.use_arms(arms);
+        taken?;
         s.memory = Default::default();
         w.linearise(m, s, c, h);
         done.fallback = true;
@@ -136,7 +138,10 @@ fn close_new(
     if known || super::workspace::rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9) {
         return false;
     }
+    let arms = w.use_arms(false);
+    w.relinearise(m, s, c);
     super::displacement::correct(m, s, w, c, None, done);
+    w.use_arms(arms);
     w.linearise(m, s, c, h);
     true
 }
@@ -151,26 +156,22 @@ fn momentum(s: &State, w: &Workspace, i: usize) -> Wrench {
     Wrench { linear: s.velocities[i] * w.masses.mass(i), angular: q * body }
 }
 
-/// First guess of the impulses: the forces that held the velocities at the end of the last step, plus what that lacked.
-/// And what soft rows aim for.
+/// First guess of the impulses: those that held the velocities at the end of the last step. What `L` was wrong by left a
+/// gap and, by the same motion, a speed along it; `m` took the speed back, and the next `L` takes the gap back by the
+/// same amount. Extrapolating forces over several steps loses that, and takes twice the iterations. And what soft rows
+/// aim for.
 fn guess(s: &State, w: &mut Workspace, h: f64) {
     let n = w.rows.len();
     w.lambda.clear();
     let memory = &s.memory;
     if memory.forces.len() == n && memory.step > 0.0 {
-        // `L` is the force a third of a step ahead, `m` the one a third of a step back.
-        let ahead = 2.0 / 3.0 * (h / memory.step);
-        let ahead = if memory.before.len() == n { ahead } else { 0.0 };
         w.lambda.extend(memory.forces.iter().map(|f| 0.5 * h * f));
-        w.lambda.iter_mut().zip(&memory.forces).zip(&memory.before).for_each(|((l, f), b)| {
-            *l += 0.5 * h * ahead * (f - b);
-        });
     } else {
         w.lambda.resize(n, 0.0);
     }
     w.target.clear();
     w.target.resize(n, 0.0);
-    for g in &w.rows.groups {
+    for g in w.rows.others() {
         match g.law {
             Law::Hold => {}
             Law::Rate(rate) => w.target[g.first..g.first + g.count].fill(h * rate),
@@ -200,29 +201,10 @@ fn twist(s: &State, i: usize) -> HalfRow {
     [v.x, v.y, v.z, o.x, o.y, o.z]
 }
 
-/// `J^T lambda` per solid.
-fn gather(rows: &Rows, lambda: &[f64], out: &mut Vec<Wrench>, solids: usize) {
-    out.clear();
-    out.resize(solids, Wrench::default());
-    for g in &rows.groups {
-        for side in 0..2 {
-            let mut sum = [0.0; 6];
-            for r in g.range() {
-                let j = &rows.jacobian[r][side];
-                for k in 0..6 {
-                    sum[k] += j[k] * lambda[r];
-                }
-            }
-            let to = &mut out[g.solids[side]];
-            to.linear += Vector::new(sum[0], sum[1], sum[2]);
-            to.angular += Vector::new(sum[3], sum[4], sum[5]);
-        }
-    }
-}
-
 /// `q_{n+1}` for the impulses as they are; false when some solid turns too far for the rotation to have an answer.
 fn place(s: &mut State, w: &mut Workspace, h: f64) -> bool {
-    gather(&w.rows, &w.lambda, &mut w.impulses, s.centers.len());
+    w.impulses.resize(s.centers.len(), Wrench::default());
+    w.rows.collect(&w.lambda, &mut w.impulses);
     for (i, dull) in &w.dulls {
         w.impulses[*i].angular = *dull * w.impulses[*i].angular;
     }
@@ -325,23 +307,28 @@ fn positions(
 
 /// What the rows still ask for, in the units of `h^2 A`: `b = A (h lambda)` wanted minus had.
 fn residual(w: &mut Workspace, h: f64) {
-    w.b.clear();
-    for g in &w.rows.groups {
+    w.b.clone_from(&w.next.low);
+    for g in w.rows.others() {
         for r in g.range() {
             if w.bounded && !w.active[r] {
-                w.b.push(0.0);
+                w.b[r] = 0.0;
                 continue;
             }
             // The rows ask for `-gap`: gaps change by what they asked before minus what they ask now.
-            let left = if w.bounded && w.at_high[r] { w.next.high[r] } else { w.next.low[r] };
-            w.b.push(match g.law {
-                Law::Hold => left,
+            w.b[r] = match g.law {
+                Law::Hold => {
+                    if w.bounded && w.at_high[r] {
+                        w.next.high[r]
+                    } else {
+                        w.next.low[r]
+                    }
+                }
                 Law::Rate(_) => w.target[r] - change(&w.rows, &w.next, r),
                 Law::Soft { .. } => {
                     let change = change(&w.rows, &w.next, r);
                     w.target[r] - change - w.rows.softness[r] * h * w.lambda[r]
                 }
-            });
+            };
         }
     }
 }
@@ -364,7 +351,7 @@ fn update_bounds(w: &mut Workspace, h: f64, changes: &mut usize) -> bool {
     // Rows are let go for so long; after that they only come, so that it ends.
     const MOST: usize = 12;
     let mut changed = false;
-    for g in &w.rows.groups {
+    for g in w.rows.others() {
         let most = 0.5 * h * g.most_force;
         for r in g.range() {
             if w.rows.is_equality(r) {
@@ -440,7 +427,7 @@ fn velocities(
     }
     w.target.clear();
     w.target.resize(n, 0.0);
-    for g in &w.rows.groups {
+    for g in w.rows.others() {
         match g.law {
             Law::Hold => {}
             Law::Rate(rate) => w.target[g.first..g.first + g.count].fill(rate),
@@ -485,14 +472,13 @@ fn velocities(
     w.lambda.clear();
     w.lambda.resize(n, 0.0);
     for _ in 0..if masked { 4 } else { 1 } {
-        w.b.clear();
-        for g in &w.rows.groups {
-            let [a, b] = g.solids.map(|i| twist(s, i));
-            for (r, j) in g.range().zip(&w.rows.jacobian[g.range()]) {
-                let on = !masked || w.active[r];
-                let gone = w.rows.softness.get(r).map_or(0.0, |e| e * w.lambda[r]);
-                w.b.push(if on { w.target[r] - (dot6(&j[0], &a) + dot6(&j[1], &b)) - gone } else { 0.0 });
-            }
+        w.rows.speeds(s, &mut w.b);
+        w.b.iter_mut().zip(&w.target).for_each(|(b, t)| *b = t - *b);
+        for (b, (e, l)) in w.b.iter_mut().zip(w.rows.softness.iter().zip(&w.lambda)) {
+            *b -= e * l;
+        }
+        if masked {
+            w.b.iter_mut().zip(&w.active).filter(|(_, on)| !**on).for_each(|(b, _)| *b = 0.0);
         }
         let report = w.solve(c, 1e-3 * c.tolerance);
         done.solver_iterations += report.iterations;
@@ -504,7 +490,6 @@ fn velocities(
         w.factor(c, true);
     }
     let memory = &mut s.memory;
-    std::mem::swap(&mut memory.before, &mut memory.forces);
     memory.forces.clear();
     memory.forces.extend(w.lambda.iter().map(|l| l * 2.0 / h));
 }
@@ -515,7 +500,8 @@ fn n_solids(s: &State) -> usize {
 
 /// Adds `M^-1 J^T delta` to the velocities.
 fn push(s: &mut State, w: &mut Workspace) {
-    gather(&w.rows, &w.delta, &mut w.impulses, s.centers.len());
+    w.impulses.resize(s.centers.len(), Wrench::default());
+    w.rows.collect(&w.delta, &mut w.impulses);
     for i in 0..s.centers.len() {
         if w.masses.moves(i) {
             s.velocities[i] += w.impulses[i].linear * w.masses.inverse_mass(i);

@@ -2,12 +2,12 @@
 
 use super::free::Wrench;
 use super::lanes::Lanes;
-use super::{Stages, StepConfig};
+use super::{Method, Stages, StepConfig};
 use crate::graph::Graph;
 use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
-use crate::rows::{Gaps, Law, Masses, Rows, Source};
+use crate::rows::{Gaps, Group, Law, Masses, Rows, Source};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
 
@@ -21,6 +21,8 @@ pub struct Workspace {
     pub(super) masses: Masses,
     solver: Option<(SolverKind, Box<dyn LinearSolver>)>,
     exact: bool,
+    /// The solver takes ball joints by their arms.
+    knows_arms: bool,
     /// The state that a step works on; becomes the real one only if all went well.
     pub(super) trial: State,
     /// Where the rows were filled.
@@ -42,7 +44,7 @@ pub struct Workspace {
     pub(super) lanes: Lanes,
     /// Per solid that tension makes harder to turn: what is left of an angular impulse.
     pub(super) dulls: Vec<(usize, Matrix)>,
-    pub(super) tension: Vec<Matrix>,
+    pub(super) tension: Vec<[f64; 6]>,
     pub(super) active: Vec<bool>,
     pub(super) at_high: Vec<bool>,
     pub(super) lambda: Vec<f64>,
@@ -110,9 +112,21 @@ impl Workspace {
             let kind =
                 largest.map_or(c.solver.resolve(), |i| crate::predict::resolve(c.solver, m, &self.graph, i));
             self.exact = kind.is_exact();
+            self.knows_arms = kind == SolverKind::SparseDirect;
             self.solver = Some((c.solver, kind.make()));
             self.factored = false;
         }
+        self.use_arms(self.knows_arms && c.method == Method::Variational);
+    }
+
+    /// Whether ball joints are known by their arms, or have their Jacobians written out. Tells how it was.
+    pub(super) fn use_arms(&mut self, arms: bool) -> bool {
+        let before = self.rows.by_arms;
+        if before != arms {
+            (self.rows.by_arms, self.next.by_arms) = (arms, arms);
+            self.forget();
+        }
+        before
     }
 
     pub(super) fn start(&self, c: &StepConfig) -> f64 {
@@ -151,8 +165,8 @@ impl Workspace {
     /// Rows are filled at `s`: everything that goes with them.
     pub(super) fn settle(&mut self, m: &Mechanism, s: &State, h: f64) {
         self.masses.update(m, s);
-        self.bounded = self.rows.groups.iter().any(|g| g.most_force.is_finite())
-            || (0..self.rows.len()).any(|r| !self.rows.is_equality(r));
+        let bound = |g: &Group| g.most_force.is_finite() || g.range().any(|r| !self.rows.is_equality(r));
+        self.bounded = self.rows.others().any(bound);
         calm(&mut self.rows, &self.masses, h);
         soften(&mut self.rows, h);
         self.factored = false;
@@ -275,9 +289,10 @@ impl Workspace {
         rigid_gaps(&self.rows)
     }
 
-    /// The rows as the last step left them: gaps per joint, at the state it ended with.
-    pub fn rows(&self) -> &Rows {
-        &self.rows
+    /// Gaps of rigid joints at the state that the last step ended with.
+    pub fn joint_gaps(&self) -> impl Iterator<Item = (JointId, Gaps)> {
+        let rigid = |g: &&Group| g.source == Source::Joint && g.law == Law::Hold;
+        self.rows.groups.iter().filter(rigid).map(|g| (g.joint, self.rows.group_gaps(g)))
     }
 
     /// The solver's name.
@@ -289,12 +304,11 @@ impl Workspace {
     pub fn reaction(&self, m: &Mechanism, s: &State, joint: JointId) -> Reaction {
         let mut sum = Wrench::default();
         let forces = &s.memory.forces;
-        for g in self.rows.groups.iter().filter(|g| g.joint == joint && g.source == Source::Joint) {
-            for r in g.range().filter(|r| *r < forces.len()) {
-                let j = &self.rows.jacobian[r][1];
-                sum.linear += Vector::new(j[0], j[1], j[2]) * forces[r];
-                sum.angular += Vector::new(j[3], j[4], j[5]) * forces[r];
-            }
+        let own = |g: &&Group| g.joint == joint && g.source == Source::Joint;
+        for g in self.rows.groups.iter().filter(own).filter(|g| g.range().end <= forces.len()) {
+            let pull = self.rows.pull(g, 1, forces);
+            sum.linear += pull.linear;
+            sum.angular += pull.angular;
         }
         at_anchor(m, s, joint, sum)
     }
@@ -307,12 +321,7 @@ impl Workspace {
         }
         let mut all = Vec::new();
         for g in self.rows.groups.iter().filter(|g| g.source == Source::Joint) {
-            let mut sum = Wrench::default();
-            for r in g.range() {
-                let j = &self.rows.jacobian[r][1];
-                sum.linear += Vector::new(j[0], j[1], j[2]) * forces[r];
-                sum.angular += Vector::new(j[3], j[4], j[5]) * forces[r];
-            }
+            let sum = self.rows.pull(g, 1, forces);
             all.push((g.joint, at_anchor(m, s, g.joint, sum)));
         }
         Some(all)
@@ -329,8 +338,8 @@ fn at_anchor(m: &Mechanism, s: &State, joint: JointId, sum: Wrench) -> Reaction 
 
 /// The largest gaps over what is rigid: soft constraints and motors with a rate are not errors.
 pub(crate) fn rigid_gaps(rows: &Rows) -> Gaps {
-    let mut worst = Gaps::default();
-    for g in rows.groups.iter().filter(|g| g.law == Law::Hold && g.most_force == f64::INFINITY) {
+    let mut worst = rows.ball_gaps();
+    for g in rows.others().filter(|g| g.law == Law::Hold && g.most_force == f64::INFINITY) {
         let gap = rows.group_gaps(g);
         if gap.position.is_nan() || gap.angle.is_nan() {
             return Gaps { position: f64::NAN, angle: f64::NAN };
@@ -349,6 +358,9 @@ pub(super) const AHEAD: f64 = 0.3;
 /// step far above. Such a swing is not motion but a stretch of about `v h` that turns about with every step, with `w^2 h^2`
 /// times the energy that made it: harmless as long as all steps are equal, thrown at the solids when a step is cut.
 fn calm(rows: &mut Rows, masses: &Masses, h: f64) {
+    if !rows.others().any(|g| matches!(g.law, Law::Soft { .. })) {
+        return;
+    }
     for k in 0..rows.groups.len() {
         let g = rows.groups[k];
         let Law::Soft { stiffness, damping } = g.law else { continue };
@@ -370,7 +382,7 @@ fn calm(rows: &mut Rows, masses: &Masses, h: f64) {
 /// The give of soft rows over a step of length `h`: `2 / (2 beta k h^2 + c h)` (see `variational.rs`).
 pub(super) fn soften(rows: &mut Rows, h: f64) {
     rows.softness.clear();
-    if !rows.groups.iter().any(|g| matches!(g.law, Law::Soft { .. })) {
+    if !rows.others().any(|g| matches!(g.law, Law::Soft { .. })) {
         return;
     }
     rows.softness.resize(rows.len(), 0.0);

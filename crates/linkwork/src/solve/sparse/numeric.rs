@@ -7,7 +7,8 @@ use super::lanes::{LANES, Lane, Quad};
 use super::substitute::{backward_few, backward_many, forward_few, forward_many};
 use super::symbolic::Symbolic;
 use super::units::{LARGE, NONE, Room, Step, Unit, Units};
-use crate::rows::{HalfRow, Masses};
+use crate::math::Vector;
+use crate::rows::{HalfRow, Masses, Rows};
 use crate::solve::{Problem, larger};
 
 /// Numbers of all units of one width. Rows are in elimination order, unit by unit.
@@ -254,9 +255,38 @@ impl Unit {
 
 /// The same half row of every lane, entry by entry.
 #[inline(always)]
-fn side_by_side<'a, V: Lane>(row: impl Fn(usize) -> &'a HalfRow) -> [V; 6] {
-    let rows: [&HalfRow; 4] = std::array::from_fn(|l| row(l.min(V::WIDTH - 1)));
+fn side_by_side<V: Lane>(row: impl Fn(usize) -> HalfRow) -> [V; 6] {
+    let rows: [HalfRow; 4] = std::array::from_fn(|l| row(l.min(V::WIDTH - 1)));
     std::array::from_fn(|k| V::from_fn(|l| rows[l][k]))
+}
+
+/// Arms of the ball joints in all lanes, if that is what all of them are.
+#[inline(always)]
+fn arms_of<'a, V: Lane>(all: &'a Rows, rows: &[u32], count: usize) -> Option<[&'a [Vector; 2]; 4]> {
+    if count != 3 {
+        return None;
+    }
+    let first = all.arms(rows[0] as usize)?;
+    let mut arms = [first; 4];
+    for l in 1..V::WIDTH {
+        arms[l] = all.arms(rows[l] as usize)?;
+    }
+    Some(arms)
+}
+
+/// Scaled rows of ball joints, from their arms: `J = -+[1, -[a]]`.
+#[inline(always)]
+fn scale_ball<V: Lane>(w: &mut [[[V; 6]; 2]], scale: &[V; 7], arms: &[&[Vector; 2]; 4], side: usize) {
+    let [s, c0, c1, c2, c3, c4, c5] = *scale;
+    let x = V::from_fn(|l| arms[l][side].x);
+    let y = V::from_fn(|l| arms[l][side].y);
+    let z = V::from_fn(|l| arms[l][side].z);
+    let zero = V::default();
+    let (s, x, y, z) = if side == 0 { (zero - s, x, y, z) } else { (s, zero - x, zero - y, zero - z) };
+    // Rows of [a]: (0, -z, y), (z, 0, -x), (-y, x, 0).
+    w[0][side] = [s, zero, zero, y * c3 - z * c1, y * c4 - z * c2, y * c5];
+    w[1][side] = [zero, s, zero, z * c0 - x * c3, zero - x * c4, zero - x * c5];
+    w[2][side] = [zero, zero, s, x * c1 - y * c0, x * c2, zero];
 }
 
 /// Square root of the inverse mass, and the lower Cholesky factor of the inverse inertia.
@@ -302,14 +332,20 @@ impl<V: Kernel> Numbers<V> {
             }
             let count = node.count as usize;
             let w = &mut w[node.at as usize..node.at as usize + count];
+            let arms = arms_of::<V>(p.rows, rows, count);
             for side in 0..2 {
                 if node.solids[side] == NONE {
                     w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
                     continue;
                 }
-                let [s, c0, c1, c2, c3, c4, c5] = scale[node.solids[side] as usize];
+                let scale = &scale[node.solids[side] as usize];
+                if let Some(arms) = &arms {
+                    scale_ball(w, scale, arms, side);
+                    continue;
+                }
+                let [s, c0, c1, c2, c3, c4, c5] = *scale;
                 for (r, w) in w.iter_mut().enumerate() {
-                    let j: [V; 6] = side_by_side(|l| &p.rows.jacobian[rows[l] as usize + r][side]);
+                    let j: [V; 6] = side_by_side(|l| p.rows.half_row(rows[l] as usize, r, side));
                     w[side] = [
                         j[0] * s,
                         j[1] * s,

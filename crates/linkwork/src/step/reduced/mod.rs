@@ -262,7 +262,6 @@ impl Scratch {
         }
         s.memory.step = h;
         s.memory.forces.clone_from(&self.forces);
-        s.memory.before.clear();
         s.memory.pull.clear();
         Ok(())
     }
