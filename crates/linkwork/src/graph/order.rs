@@ -189,79 +189,26 @@ impl CliqueGraph {
 
     /// Cuts a long and narrow graph at every repeat of its pattern, and the cuts in halves of halves: stages for
     /// [`Self::eliminate`]. All pieces between cuts then look alike, and so do all pairs of them, which is what lets a
-    /// solver work on several in step: `together` at a time. `None` if the graph is not long, or does not repeat.
-    pub fn repeats(&self, together: usize) -> Option<Vec<u32>> {
-        /// Fewest nodes of a piece.
-        const PIECE: usize = 8;
-        /// Levels on each side that must look the same for two levels to count as repeats.
-        const REACH: usize = 32;
+    /// solver work on several in step: `together` at a time. Pieces have at least `piece` nodes. `None` if the graph is
+    /// not long, or does not repeat.
+    pub fn repeats(&self, together: usize, piece: usize) -> Option<Vec<u32>> {
         let n = self.sizes.len();
         let mut member: Vec<Vec<u32>> = vec![Vec::new(); n];
         for (c, nodes) in self.cliques.iter().enumerate() {
             nodes.iter().for_each(|k| member[*k as usize].push(c as u32));
         }
-        let (order, _) = self.levels(0, &member);
-        let (order, starts) = self.levels(*order.last()?, &member);
-        let count = starts.len() - 1;
-        if order.len() < n || count < 12 || n > 6 * count {
+        let (order, starts) = self.levels(&[0], &member);
+        let far = *order.last()?;
+        if order.len() < n || n > 12 * starts.len() {
             return None;
         }
-        // What a level looks like by itself, then with more and more neighbours.
-        let mix = |a: u64, b: u64| (a.rotate_left(29) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let rows = |l: usize| -> u64 {
-            order[starts[l]..starts[l + 1]].iter().map(|k| u64::from(self.sizes[*k as usize])).sum()
-        };
-        let alone: Vec<u64> = (0..count)
-            .map(|l| {
-                let nodes = &order[starts[l]..starts[l + 1]];
-                let touches: usize = nodes
-                    .iter()
-                    .flat_map(|k| &member[*k as usize])
-                    .map(|c| self.cliques[*c as usize].len())
-                    .sum();
-                mix(mix(nodes.len() as u64, rows(l)), touches as u64)
-            })
-            .collect();
-        let mut look = alone.clone();
-        let mut reach = 1;
-        while reach <= REACH && reach * 16 <= count {
-            look = (0..count)
-                .map(|l| {
-                    let at = |i: Option<usize>| i.and_then(|i| look.get(i)).copied().unwrap_or(1);
-                    mix(mix(at(l.checked_sub(reach)), look[l]), at(Some(l + reach)))
-                })
-                .collect();
-            reach *= 2;
-        }
-        // The narrowest kind of level, of these the most frequent.
-        let mut kinds: std::collections::BTreeMap<u64, Vec<usize>> = std::collections::BTreeMap::new();
-        (0..count).for_each(|l| kinds.entry(look[l]).or_default().push(l));
-        let often = kinds.values().filter(|l| l.len() >= 3);
-        let mut cuts = often.min_by_key(|l| (rows(l[0]), usize::MAX - l.len(), l[0]))?.clone();
-        // Near the ends no level looks like the others from afar: go on at the same distance.
-        let period = cuts.windows(2).map(|w| w[1] - w[0]).min()?;
-        let like = |l: usize| alone[l] == alone[cuts[0]];
-        let mut first = cuts[0];
-        let mut extra = Vec::new();
-        while first > period && like(first - period) {
-            first -= period;
-            extra.push(first);
-        }
-        let mut last = cuts[cuts.len() - 1];
-        while last + period + 1 < count && like(last + period) {
-            last += period;
-            extra.push(last);
-        }
-        cuts.extend(extra);
-        cuts.sort_unstable();
-        let nodes = (starts[cuts[cuts.len() - 1]] - starts[cuts[0]]) / (cuts.len() - 1);
-        let every = PIECE.div_ceil(nodes.max(1));
-        let cuts: Vec<usize> = cuts.into_iter().step_by(every).collect();
+        let starts = [vec![far], self.end(far, &member)];
+        let cuts = starts.iter().filter_map(|from| self.repeated_cuts(from, &member));
+        let cuts = cuts.min_by_key(|cuts| (self.rows(&cuts[0]), usize::MAX - cuts.len()))?;
+        let nodes = n / cuts.len();
+        let cuts: Vec<Vec<u32>> = cuts.into_iter().step_by(piece.div_ceil(nodes.max(1))).collect();
         let mut stage = vec![0; n];
-        let mut cut = |at: usize, depth: u32| {
-            let l = cuts[at];
-            order[starts[l]..starts[l + 1]].iter().for_each(|k| stage[*k as usize] = depth);
-        };
+        let mut cut = |at: usize, depth: u32| cuts[at].iter().for_each(|k| stage[*k as usize] = depth);
         // As many equal runs as can go in step; what does not divide goes to the ends, which differ anyway.
         let run = (cuts.len() - 1) / together;
         let first = (cuts.len() - 1 - together * run) / 2;
@@ -284,11 +231,138 @@ impl CliqueGraph {
         Some(stage)
     }
 
-    /// Breadth first from a node: the order, and where its levels start and the last one ends.
-    fn levels(&self, from: u32, member: &[Vec<u32>]) -> (Vec<u32>, Vec<usize>) {
+    /// The narrow end of a long graph near a node. From one corner of a ladder its levels are aslant and wider than need
+    /// be: positions along the graph are smoothed until both sides agree, and the end is where few nodes touch the rest.
+    fn end(&self, far: u32, member: &[Vec<u32>]) -> Vec<u32> {
+        const ROUNDS: usize = 30;
+        const DEEP: usize = 24;
+        let n = self.sizes.len();
+        let distances = |from: u32| {
+            let (order, starts) = self.levels(&[from], member);
+            let mut d = vec![0.0; n];
+            for l in 0..starts.len() - 1 {
+                order[starts[l]..starts[l + 1]].iter().for_each(|k| d[*k as usize] = l as f64);
+            }
+            (order[order.len() - 1], d)
+        };
+        let (near, mut x) = distances(far);
+        let (_, back) = distances(near);
+        x.iter_mut().zip(&back).for_each(|(x, b)| *x -= b);
+        let mut middle = vec![0.0; self.cliques.len()];
+        for _ in 0..ROUNDS {
+            for (m, c) in middle.iter_mut().zip(&self.cliques) {
+                *m = c.iter().map(|k| x[*k as usize]).sum::<f64>() / c.len().max(1) as f64;
+            }
+            for (x, m) in x.iter_mut().zip(member).filter(|(_, m)| !m.is_empty()) {
+                *x = m.iter().map(|c| middle[*c as usize]).sum::<f64>() / m.len() as f64;
+            }
+        }
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_by(|a, b| x[*a as usize].total_cmp(&x[*b as usize]).then(a.cmp(b)));
+        let mut inside = vec![false; n];
+        let mut best = vec![far];
+        let mut fewest = usize::MAX;
+        for p in 0..DEEP.min(n / 4) {
+            inside[order[p] as usize] = true;
+            let touches = |k: &&u32| {
+                let mut near = member[**k as usize].iter().flat_map(|c| &self.cliques[*c as usize]);
+                near.any(|j| !inside[*j as usize])
+            };
+            let edge: Vec<u32> = order[..=p].iter().filter(touches).copied().collect();
+            // A first node alone is a corner.
+            if p > 2 && !edge.is_empty() && edge.len() < fewest {
+                fewest = edge.len();
+                best = edge;
+            }
+        }
+        best
+    }
+
+    fn rows(&self, nodes: &[u32]) -> u64 {
+        nodes.iter().map(|k| u64::from(self.sizes[*k as usize])).sum()
+    }
+
+    /// Narrow sets of nodes that cut the graph into pieces that look alike, from one end to the other.
+    fn repeated_cuts(&self, from: &[u32], member: &[Vec<u32>]) -> Option<Vec<Vec<u32>>> {
+        /// Levels on each side that must look the same for two levels to count as repeats.
+        const REACH: usize = 32;
+        let n = self.sizes.len();
+        let (order, starts) = self.levels(from, member);
+        let count = starts.len() - 1;
+        if order.len() < n || count < 12 || n > 6 * count {
+            return None;
+        }
+        // Of a level only what touches the next one is needed to cut there.
+        let mut level = vec![0u32; n];
+        for l in 0..count {
+            order[starts[l]..starts[l + 1]].iter().for_each(|k| level[*k as usize] = l as u32);
+        }
+        let touches = |k: u32, l: u32| {
+            let near = member[k as usize].iter().flat_map(|c| &self.cliques[*c as usize]);
+            near.clone().any(|j| level[*j as usize] == l)
+        };
+        let narrow: Vec<Vec<u32>> = (0..count)
+            .map(|l| {
+                let nodes = order[starts[l]..starts[l + 1]].iter().copied();
+                let mut nodes: Vec<u32> = nodes.filter(|k| touches(*k, l as u32 + 1)).collect();
+                nodes.sort_unstable();
+                nodes
+            })
+            .collect();
+        // What a level looks like by itself, then with more and more neighbours.
+        let mix = |a: u64, b: u64| (a.rotate_left(29) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let alone: Vec<u64> = (0..count)
+            .map(|l| {
+                let nodes = &order[starts[l]..starts[l + 1]];
+                let touches: usize = nodes
+                    .iter()
+                    .flat_map(|k| &member[*k as usize])
+                    .map(|c| self.cliques[*c as usize].len())
+                    .sum();
+                let cut = mix(narrow[l].len() as u64, self.rows(&narrow[l]));
+                mix(mix(mix(nodes.len() as u64, self.rows(nodes)), touches as u64), cut)
+            })
+            .collect();
+        let mut look = alone.clone();
+        let mut reach = 1;
+        while reach <= REACH && reach * 16 <= count {
+            look = (0..count)
+                .map(|l| {
+                    let at = |i: Option<usize>| i.and_then(|i| look.get(i)).copied().unwrap_or(1);
+                    mix(mix(at(l.checked_sub(reach)), look[l]), at(Some(l + reach)))
+                })
+                .collect();
+            reach *= 2;
+        }
+        // The narrowest kind of level, of these the most frequent.
+        let mut kinds: std::collections::BTreeMap<u64, Vec<usize>> = std::collections::BTreeMap::new();
+        (0..count).for_each(|l| kinds.entry(look[l]).or_default().push(l));
+        let often = kinds.values().filter(|l| l.len() >= 3 && !narrow[l[0]].is_empty());
+        let mut cuts = often.min_by_key(|l| (self.rows(&narrow[l[0]]), usize::MAX - l.len(), l[0]))?.clone();
+        // Near the ends no level looks like the others from afar: go on at the same distance.
+        let period = cuts.windows(2).map(|w| w[1] - w[0]).min()?;
+        let like = |l: usize| alone[l] == alone[cuts[0]];
+        let mut first = cuts[0];
+        let mut extra = Vec::new();
+        while first > period && like(first - period) {
+            first -= period;
+            extra.push(first);
+        }
+        let mut last = cuts[cuts.len() - 1];
+        while last + period + 1 < count && like(last + period) {
+            last += period;
+            extra.push(last);
+        }
+        cuts.extend(extra);
+        cuts.sort_unstable();
+        Some(cuts.into_iter().map(|l| narrow[l].clone()).collect())
+    }
+
+    /// Breadth first from some nodes: the order, and where its levels start and the last one ends.
+    fn levels(&self, from: &[u32], member: &[Vec<u32>]) -> (Vec<u32>, Vec<usize>) {
         let mut seen = vec![false; self.sizes.len()];
-        let (mut order, mut starts) = (vec![from], vec![0]);
-        seen[from as usize] = true;
+        let (mut order, mut starts) = (from.to_vec(), vec![0]);
+        from.iter().for_each(|k| seen[*k as usize] = true);
         let mut head = 0;
         while head < order.len() {
             let end = order.len();
@@ -458,5 +532,28 @@ mod tests {
         assert!(best.flops <= degree.flops.min(dissected.flops) * 1.06);
         // Natural order of a banded matrix: n^2 blocks of bandwidth n.
         assert!(best.flops < 0.5 * 27.0 * f64::from(n).powi(4) / 2.0, "{} {}", degree.flops, dissected.flops);
+    }
+
+    /// From a corner, breadth-first levels of a ladder are aslant: four joints wide where two are enough.
+    #[test]
+    fn ladders_are_cut_straight_across() {
+        let n = 48u32;
+        let mut cliques = Vec::new();
+        for side in 0..2 {
+            for k in 0..n {
+                let bar = [side * n + k, (2 + side) * n + k, side * n + k + 1];
+                cliques.push(bar[..if k + 1 < n { 3 } else { 2 }].to_vec());
+            }
+        }
+        cliques.extend((0..n).map(|k| vec![2 * n + k, 3 * n + k]));
+        let g = CliqueGraph { sizes: vec![3; 4 * n as usize], cliques, after: Vec::new() };
+        let stage = g.repeats(4, 4).unwrap();
+        let top = *stage.iter().max().unwrap();
+        let cut: Vec<u32> = (0..4 * n).filter(|k| stage[*k as usize] == top).collect();
+        assert_eq!(cut.len(), 5 * 2, "{cut:?}");
+        for k in cut.iter().filter(|k| **k < n) {
+            assert!(cut.contains(&(n + k)), "{k} has no partner: {cut:?}");
+        }
+        assert!(is_permutation(&g.eliminate(&stage).order));
     }
 }

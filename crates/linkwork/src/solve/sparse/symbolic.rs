@@ -339,8 +339,10 @@ impl Nodes {
             return Vec::new();
         }
         let mut out = vec![self.graph.best()];
-        if let Some(stage) = self.graph.repeats(LANES) {
-            out.push(self.graph.eliminate(&stage));
+        for piece in [4, 8] {
+            if let Some(stage) = self.graph.repeats(LANES, piece) {
+                out.push(self.graph.eliminate(&stage));
+            }
         }
         out
     }
