@@ -5,6 +5,8 @@
 
 pub use parry3d_f64::math::{Matrix, Pose, Rotation, Vector};
 
+pub(crate) mod four;
+
 pub(crate) mod trig {
     //! Platform-independent elementary functions.
     pub use libm::{atan2, cos, sin};

@@ -1,6 +1,7 @@
 //! Inverse masses and world inverse inertias: what answers to a force.
 
-use crate::math::{Matrix, Vector};
+use crate::math::four::{Four, axes, rotated, wide};
+use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::rows::HalfRow;
 use crate::state::State;
@@ -9,13 +10,32 @@ use crate::state::State;
 #[derive(Clone, Debug, Default)]
 pub struct Masses {
     inverse_mass: Vec<f64>,
-    inverse_inertia: Vec<Matrix>,
+    /// Upper triangles of the inverse inertias in world axes, four solids at a time.
+    inverse_inertia: Vec<[Four; 6]>,
     /// Inverse inertia in the solid's own axes: constant, so computed once per epoch.
     local: Vec<Matrix>,
+    /// Its upper triangle, four solids at a time.
+    packs: Vec<[Four; 6]>,
     /// Mass and inertia in the solid's own axes; zero for whatever may not move or turn.
     mass: Vec<f64>,
     inertia: Vec<Matrix>,
     epoch: Option<u64>,
+}
+
+wide! {
+    /// Inverse inertias in world axes.
+    fn turn_all(local: &[[Four; 6]], rotations: &[Rotation], out: &mut [[Four; 6]]) {
+        for ((local, q), out) in local.iter().zip(rotations.chunks(4)).zip(out) {
+            let [a, b, c, d] = [&q[0], &q[1 % q.len()], &q[2 % q.len()], &q[3 % q.len()]];
+            let q = [
+                Four([a.x, b.x, c.x, d.x]),
+                Four([a.y, b.y, c.y, d.y]),
+                Four([a.z, b.z, c.z, d.z]),
+                Four([a.w, b.w, c.w, d.w]),
+            ];
+            *out = rotated(&axes(&q), local);
+        }
+    }
 }
 
 impl Masses {
@@ -48,30 +68,42 @@ impl Masses {
                 self.inertia.push(if j.determinant() > 0.0 { j.inverse() } else { Matrix::ZERO });
             }
             self.inverse_inertia.clear();
-            self.inverse_inertia.resize(self.local.len(), Matrix::ZERO);
+            self.inverse_inertia.resize(self.local.len().div_ceil(4), [Four::default(); 6]);
+            self.packs.clear();
+            self.packs.extend(self.local.chunks(4).map(|four| {
+                let entry = |i: usize, j: usize| {
+                    Four(std::array::from_fn(|l| four.get(l).map_or(0.0, |m| m.col(j)[i])))
+                };
+                [entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2)]
+            }));
         }
-        for (i, local) in self.local.iter().enumerate() {
-            if self.inverse_mass[i] > 0.0 {
-                let r = Matrix::from_quat(s.rotations[i]);
-                self.inverse_inertia[i] = r * *local * r.transpose();
-            }
-        }
+        turn_all(&self.packs, &s.rotations, &mut self.inverse_inertia);
     }
 
     /// Makes every solid harder to turn, as if its mass were spread over a circle of this radius as well.
     pub fn stiffen(&mut self, radius: f64) {
-        for (i, j) in self.inverse_inertia.iter_mut().enumerate() {
+        for i in 0..self.len() {
             let w = self.inverse_mass[i];
             if w > 0.0 {
                 // (I + m r^2)^-1 = (1 + m r^2 I^-1)^-1 I^-1
-                *j = (Matrix::IDENTITY + *j * (radius * radius / w)).inverse() * *j;
+                let j = self.inverse_inertia(i);
+                self.set_inverse_inertia(i, (Matrix::IDENTITY + j * (radius * radius / w)).inverse() * j);
             }
         }
     }
 
     /// Replaces the world inverse inertia of one solid, until the next update.
     pub(crate) fn set_inverse_inertia(&mut self, solid: usize, inverse: Matrix) {
-        self.inverse_inertia[solid] = inverse;
+        let (x, y, z) = (inverse.x_axis, inverse.y_axis, inverse.z_axis);
+        let to = &mut self.inverse_inertia[solid / 4];
+        for (to, x) in to.iter_mut().zip([x.x, x.y, x.z, y.y, y.z, z.z]) {
+            to.0[solid % 4] = x;
+        }
+    }
+
+    /// World inverse inertias, upper triangles, four solids at a time; lanes past the last solid hold anything.
+    pub(crate) fn inverse_inertias(&mut self) -> &mut [[Four; 6]] {
+        &mut self.inverse_inertia
     }
 
     /// Number of solids, the world included.
@@ -92,7 +124,7 @@ impl Masses {
     /// `M^-1 f` of one solid.
     pub fn accelerate(&self, solid: usize, f: &HalfRow) -> HalfRow {
         let w = self.inverse_mass[solid];
-        let r = self.inverse_inertia[solid] * Vector::new(f[3], f[4], f[5]);
+        let r = self.inverse_inertia(solid) * Vector::new(f[3], f[4], f[5]);
         [f[0] * w, f[1] * w, f[2] * w, r.x, r.y, r.z]
     }
 
@@ -122,7 +154,15 @@ impl Masses {
     }
 
     /// World inverse inertia.
-    pub fn inverse_inertia(&self, solid: usize) -> &Matrix {
-        &self.inverse_inertia[solid]
+    #[inline]
+    pub fn inverse_inertia(&self, solid: usize) -> Matrix {
+        super::symmetric(&self.upper_inverse_inertia(solid))
+    }
+
+    /// Its upper triangle.
+    #[inline]
+    pub(crate) fn upper_inverse_inertia(&self, solid: usize) -> [f64; 6] {
+        let (k, l) = (&self.inverse_inertia[solid / 4], solid % 4);
+        [k[0].0[l], k[1].0[l], k[2].0[l], k[3].0[l], k[4].0[l], k[5].0[l]]
     }
 }

@@ -18,7 +18,8 @@ mod plan;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use arms::{Wrench, symmetric};
+pub(crate) use arms::Wrench;
+use arms::symmetric;
 pub(crate) use fill::count as row_count;
 pub use masses::Masses;
 

@@ -278,6 +278,6 @@ fn effective_mass(m: &Mechanism, s: &State, solid: SolidId, point: Vector) -> f6
     let masses = crate::rows::Masses::new(m, s);
     let r = skew(point - s.centers[solid.index()]);
     let k = Matrix::from_diagonal(Vector::splat(masses.inverse_mass(solid.index())))
-        - r * *masses.inverse_inertia(solid.index()) * r;
+        - r * masses.inverse_inertia(solid.index()) * r;
     3.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)
 }

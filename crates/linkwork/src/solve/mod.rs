@@ -111,6 +111,11 @@ pub trait LinearSolver: Send {
     fn factor(&mut self, problem: &Problem);
     /// One right side. `lambda` comes in as a guess and goes out as the answer.
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport;
+    /// `lambda = A^-1 b` from the factor alone, unchecked: for callers who look at what comes of it. False when the solver
+    /// has nothing exact to offer; `lambda` is then as it was.
+    fn substitute(&mut self, _b: &[f64], _lambda: &mut [f64]) -> bool {
+        false
+    }
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 }

@@ -23,6 +23,9 @@ pub struct SparseDirect {
     exact: bool,
     /// Dependent rows that the factorisation left out.
     vanished: usize,
+    /// A conflict replaced the exact factor by a regularised one. The next solve starts from the exact one again, so that
+    /// an answer depends on the problem alone.
+    regularised: bool,
 }
 
 /// One island.
@@ -60,6 +63,14 @@ impl SparseDirect {
             |part| part.vanished = part.numeric.factor(&part.symbolic, active, softness, shift),
         );
         self.vanished = self.parts.iter().map(|p| p.vanished).sum();
+        self.regularised = self.exact && shift != 0.0;
+    }
+
+    /// Makes sure that the factor is the one that was asked for.
+    fn renew(&mut self) {
+        if self.regularised {
+            self.refactor(0.0);
+        }
     }
 
     /// Mean of the diagonal of `A` over active rows, or one.
@@ -163,6 +174,7 @@ impl LinearSolver for SparseDirect {
     /// First with the exact factorisation, in which dependent rows are left out: as good as it gets when the rows are
     /// consistent. If they are not, once more with the regularised matrix, whose refinement tends to least squares.
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
+        self.renew();
         let active = &self.active;
         let cold = self.parts.iter_mut().fold(0.0, |m, p| larger(m, p.numeric.start(&p.symbolic, active, b)));
         // A warm start is trusted only if it is better than nothing.
@@ -195,6 +207,17 @@ impl LinearSolver for SparseDirect {
             p.numeric.answer(&p.symbolic, lambda);
         }
         report
+    }
+
+    fn substitute(&mut self, b: &[f64], lambda: &mut [f64]) -> bool {
+        self.renew();
+        if !self.exact || self.vanished > 0 {
+            return false;
+        }
+        for p in &mut self.parts {
+            p.numeric.substitute(&p.symbolic, &self.active, b, lambda);
+        }
+        true
     }
 
     fn name(&self) -> &'static str {

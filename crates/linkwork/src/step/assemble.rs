@@ -527,7 +527,7 @@ impl<'a> Assembler<'a> {
             if !self.masses.moves(id.index()) {
                 t = Vector::ZERO;
             }
-            if *self.masses.inverse_inertia(id.index()) == Matrix::ZERO {
+            if self.masses.inverse_inertia(id.index()) == Matrix::ZERO {
                 q = Vector::ZERO;
             }
             state.displace(id.index(), &[t.x, t.y, t.z, q.x, q.y, q.z]);

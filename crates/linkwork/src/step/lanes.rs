@@ -5,81 +5,12 @@
 //! additions stay separate, so that the bits are the same with and without wide registers.
 
 use super::free::Wrench;
+use crate::math::four::{
+    Four, Three, axes, cross, dot, into_body, minus, out_of_body, plus, symmetric, times, wide,
+};
 use crate::math::{Rotation, Vector};
 use crate::rows::Masses;
 use crate::state::State;
-use std::ops::{Add, Mul, Neg, Sub};
-
-/// Four numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Four([f64; 4]);
-
-macro_rules! lanewise {
-    ($trait:ident, $name:ident, $op:tt) => {
-        impl $trait for Four {
-            type Output = Self;
-            #[inline(always)]
-            fn $name(self, o: Self) -> Self {
-                Four([self.0[0] $op o.0[0], self.0[1] $op o.0[1], self.0[2] $op o.0[2], self.0[3] $op o.0[3]])
-            }
-        }
-    };
-}
-lanewise!(Add, add, +);
-lanewise!(Sub, sub, -);
-lanewise!(Mul, mul, *);
-
-impl Neg for Four {
-    type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Four(self.0.map(|x| -x))
-    }
-}
-
-impl Four {
-    #[inline(always)]
-    fn all(x: f64) -> Self {
-        Four([x; 4])
-    }
-    #[inline(always)]
-    fn over(self, o: Self) -> Self {
-        Four([self.0[0] / o.0[0], self.0[1] / o.0[1], self.0[2] / o.0[2], self.0[3] / o.0[3]])
-    }
-    #[inline(always)]
-    fn root(self) -> Self {
-        Four([self.0[0].sqrt(), self.0[1].sqrt(), self.0[2].sqrt(), self.0[3].sqrt()])
-    }
-    /// True when every lane is at most `o`; not so when one is not a number.
-    #[inline(always)]
-    fn all_at_most(self, o: Self) -> bool {
-        (self.0[0] <= o.0[0]) & (self.0[1] <= o.0[1]) & (self.0[2] <= o.0[2]) & (self.0[3] <= o.0[3])
-    }
-}
-
-/// Four vectors.
-type Three = [Four; 3];
-
-#[inline(always)]
-fn plus(a: Three, b: Three) -> Three {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-#[inline(always)]
-fn minus(a: Three, b: Three) -> Three {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-#[inline(always)]
-fn times(a: Three, s: Four) -> Three {
-    [a[0] * s, a[1] * s, a[2] * s]
-}
-#[inline(always)]
-fn dot(a: Three, b: Three) -> Four {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-#[inline(always)]
-fn cross(a: Three, b: Three) -> Three {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
 
 /// What is constant about four solids (upper triangle of the inertia in their own axes), and where they start the step.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +20,8 @@ struct Pack {
     mass: Four,
     /// One where the solid can turn, zero where not.
     turns: Four,
+    /// Zero where a lane repeats the one before.
+    once: Four,
     inertia: [Four; 6],
     inverse: [Four; 6],
     center: Three,
@@ -115,19 +48,10 @@ fn load(solids: &[u32; 4], of: &[Vector]) -> Three {
     [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))]
 }
 
-#[inline(always)]
-fn symmetric(i: &[Four; 6], v: Three) -> Three {
-    [
-        i[0] * v[0] + i[1] * v[1] + i[2] * v[2],
-        i[1] * v[0] + i[3] * v[1] + i[4] * v[2],
-        i[2] * v[0] + i[4] * v[1] + i[5] * v[2],
-    ]
-}
-
 /// Newton's method for the turn as a unit quaternion `(v, w)`, `w = sqrt(1 - v^2)`: with half angles the equation of
 /// `rotation.rs` is free of trigonometry, `h P / 2 = w I v + v x I v`. Tells `w`, or nothing when some lane has no answer.
 #[inline(always)]
-fn turn(inertia: &[Four; 6], impulse: Three, v: &mut Three) -> Option<Four> {
+fn turn(inertia: &[Four; 6], impulse: Three, v: &mut Three, close: Four) -> Option<Four> {
     let (zero, one) = (Four::all(0.0), Four::all(1.0));
     let half = times(impulse, Four::all(0.5));
     let i = inertia;
@@ -156,11 +80,77 @@ fn turn(inertia: &[Four; 6], impulse: Three, v: &mut Three) -> Option<Four> {
         *v = minus(*v, delta);
         // Quadratic: what is left is of the order of this correction squared. Momentum is kept whatever is left.
         let x = dot(*v, *v);
-        if dot(delta, delta).all_at_most(Four::all(1e-10) * (Four::all(1e-7) + x)) {
+        if dot(delta, delta).all_at_most(close * (Four::all(1e-7) + x)) {
             return x.all_at_most(Four::all(0.49)).then(|| (one - x).root());
         }
     }
     None
+}
+
+wide! {
+    /// See [`Lanes::begin`].
+    fn begin(packs: &mut [Pack], s: &State, forces: &[Wrench], h: f64) {
+        let half = Four::all(0.5 * h);
+        for p in packs {
+            p.center = load(&p.solids, &s.centers);
+            let q = p.solids.map(|i| s.rotations[i as usize]);
+            p.rotation =
+                [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
+            p.axes = axes(&p.rotation);
+            let (push, twist) = wrenches(&p.solids, forces);
+            p.linear = plus(times(load(&p.solids, &s.velocities), p.mass), times(push, half));
+            let spin = into_body(&p.axes, load(&p.solids, &s.spins));
+            p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
+            p.turn = times(spin, half * p.turns);
+        }
+    }
+}
+
+wide! {
+    /// See [`Lanes::place`].
+    fn place(packs: &mut [Pack], s: &mut State, impulses: &[Wrench], h: f64, rough: bool) -> bool {
+        let close = Four::all(if rough { 1e-6 } else { 1e-10 });
+        let step = Four::all(h);
+        for p in packs {
+            let (push, twist) = wrenches(&p.solids, impulses);
+            let center = plus(p.center, times(plus(p.linear, push), p.inverse_mass * step));
+            let impulse = times(into_body(&p.axes, plus(p.angular, twist)), step * p.turns);
+            let Some(w) = turn(&p.inertia, impulse, &mut p.turn, close) else { return false };
+            let rotation = turned(&p.rotation, p.turn, w);
+            for k in 0..4 {
+                let i = p.solids[k] as usize;
+                s.centers[i] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
+                let q = rotation.map(|q| q.0[k]);
+                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
+            }
+        }
+        true
+    }
+}
+
+wide! {
+    /// See [`Lanes::energies`].
+    fn energies(packs: &[Pack], impulses: &[Wrench]) -> (f64, f64) {
+        let (mut before, mut after) = (Four::default(), Four::default());
+        for p in packs {
+            let (push, twist) = wrenches(&p.solids, impulses);
+            let linear = plus(p.linear, push);
+            let spin = into_body(&p.axes, p.angular);
+            let spun = into_body(&p.axes, plus(p.angular, twist));
+            before += (dot(p.linear, p.linear) * p.inverse_mass + dot(spin, symmetric(&p.inverse, spin))) * p.once;
+            after += (dot(linear, linear) * p.inverse_mass + dot(spun, symmetric(&p.inverse, spun))) * p.once;
+        }
+        (before.0.iter().sum(), after.0.iter().sum())
+    }
+}
+
+#[inline(always)]
+fn wrenches(solids: &[u32; 4], of: &[Wrench]) -> (Three, Three) {
+    let w = solids.map(|i| &of[i as usize]);
+    (
+        [Four(w.map(|w| w.linear.x)), Four(w.map(|w| w.linear.y)), Four(w.map(|w| w.linear.z))],
+        [Four(w.map(|w| w.angular.x)), Four(w.map(|w| w.angular.y)), Four(w.map(|w| w.angular.z))],
+    )
 }
 
 impl Lanes {
@@ -170,21 +160,7 @@ impl Lanes {
             self.gather(masses);
             self.epoch = Some(epoch);
         }
-        let half = Four::all(0.5 * h);
-        for p in &mut self.packs {
-            p.center = load(&p.solids, &s.centers);
-            let q = p.solids.map(|i| s.rotations[i as usize]);
-            p.rotation =
-                [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
-            p.axes = axes(&p.rotation);
-            let f = p.solids.map(|i| forces[i as usize]);
-            let three = |v: [Vector; 4]| [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))];
-            let (push, twist) = (three(f.map(|f| f.linear)), three(f.map(|f| f.angular)));
-            p.linear = plus(times(load(&p.solids, &s.velocities), p.mass), times(push, half));
-            let spin = into_body(&p.axes, load(&p.solids, &s.spins));
-            p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
-            p.turn = times(spin, half * p.turns);
-        }
+        begin(&mut self.packs, s, forces, h);
     }
 
     /// Looks for the turns from nothing again.
@@ -214,6 +190,7 @@ impl Lanes {
                 inverse_mass: of(&|i| masses.inverse_mass(i)),
                 mass: of(&|i| masses.mass(i)),
                 turns: of(&|i| f64::from(u8::from(masses.turns(i)))),
+                once: Four(std::array::from_fn(|l| f64::from(u8::from(l < chunk.len())))),
                 inertia: triangle(&inertia),
                 inverse: triangle(&inverse),
                 ..Pack::default()
@@ -221,135 +198,58 @@ impl Lanes {
         }
     }
 
-    /// Poses at the end of the step under these impulses. False when some solid turns too far for there to be an answer.
-    pub fn place(&mut self, s: &mut State, impulses: &[Wrench], h: f64) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        if std::is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature was just detected.
-            #[allow(unsafe_code)]
-            return unsafe { self.place_wide(s, impulses, h) };
-        }
-        self.place_here(s, impulses, h)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn place_wide(&mut self, s: &mut State, impulses: &[Wrench], h: f64) -> bool {
-        self.place_here(s, impulses, h)
-    }
-
-    #[inline(always)]
-    fn place_here(&mut self, s: &mut State, impulses: &[Wrench], h: f64) -> bool {
-        let step = Four::all(h);
-        for p in &mut self.packs {
-            let add = p.solids.map(|i| impulses[i as usize]);
-            let push =
-                [Four(add.map(|w| w.linear.x)), Four(add.map(|w| w.linear.y)), Four(add.map(|w| w.linear.z))];
-            let twist = [
-                Four(add.map(|w| w.angular.x)),
-                Four(add.map(|w| w.angular.y)),
-                Four(add.map(|w| w.angular.z)),
-            ];
-            let center = plus(p.center, times(plus(p.linear, push), p.inverse_mass * step));
-            let impulse = times(into_body(&p.axes, plus(p.angular, twist)), step * p.turns);
-            let Some(w) = turn(&p.inertia, impulse, &mut p.turn) else { return false };
-            let rotation = turned(&p.rotation, p.turn, w);
-            for k in 0..4 {
-                let i = p.solids[k] as usize;
-                s.centers[i] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
-                let q = rotation.map(|q| q.0[k]);
-                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
-            }
-        }
-        true
+    /// Poses at the end of the step under these impulses, or nearly so if `rough`. False when some solid turns too far for
+    /// there to be an answer.
+    pub fn place(&mut self, s: &mut State, impulses: &[Wrench], h: f64, rough: bool) -> bool {
+        place(&mut self.packs, s, impulses, h, rough)
     }
 
     /// Twice the kinetic energy without and with these impulses.
     pub fn energies(&self, impulses: &[Wrench]) -> (f64, f64) {
-        #[cfg(target_arch = "x86_64")]
-        if std::is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature was just detected.
-            #[allow(unsafe_code)]
-            return unsafe { self.energies_wide(impulses) };
-        }
-        self.energies_here(impulses)
+        energies(&self.packs, impulses)
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn energies_wide(&self, impulses: &[Wrench]) -> (f64, f64) {
-        self.energies_here(impulses)
-    }
-
-    #[inline(always)]
-    fn energies_here(&self, impulses: &[Wrench]) -> (f64, f64) {
-        let (mut before, mut after) = (Four::default(), Four::default());
-        for p in &self.packs {
-            let add = p.solids.map(|i| impulses[i as usize]);
-            let three = |v: [Vector; 4]| [Four(v.map(|v| v.x)), Four(v.map(|v| v.y)), Four(v.map(|v| v.z))];
-            let push = plus(p.linear, three(add.map(|w| w.linear)));
-            let spin = into_body(&p.axes, p.angular);
-            let spun = into_body(&p.axes, plus(p.angular, three(add.map(|w| w.angular))));
-            // Lanes that repeat a solid count nothing.
-            let once =
-                Four(std::array::from_fn(|k| f64::from(u8::from(k == 0 || p.solids[k] != p.solids[k - 1]))));
-            let energy = |linear, spin| {
-                (dot(linear, linear) * p.inverse_mass + dot(spin, symmetric(&p.inverse, spin))) * once
-            };
-            before = before + energy(p.linear, spin);
-            after = after + energy(push, spun);
-        }
-        let sum = |f: Four| f.0.iter().sum();
-        (sum(before), sum(after))
-    }
-
-    /// Momenta at the end of the first half, by solid.
-    pub fn momenta(&self, impulses: &[Wrench], out: &mut Vec<Wrench>) {
-        out.clear();
-        out.resize(impulses.len(), Wrench::default());
+    /// Velocities from the momenta at the end of the first half, after `kick` of the forces at its end.
+    pub fn velocities(
+        &self,
+        s: &mut State,
+        impulses: &[Wrench],
+        forces: &[Wrench],
+        masses: &Masses,
+        kick: f64,
+    ) {
         for p in &self.packs {
             for k in 0..4 {
                 let i = p.solids[k] as usize;
                 let of = |v: &Three| Vector::new(v[0].0[k], v[1].0[k], v[2].0[k]);
-                out[i].linear = of(&p.linear) + impulses[i].linear;
-                out[i].angular = of(&p.angular) + impulses[i].angular;
+                let linear = of(&p.linear) + impulses[i].linear + forces[i].linear * kick;
+                let angular = of(&p.angular) + impulses[i].angular + forces[i].angular * kick;
+                s.velocities[i] = linear * p.inverse_mass.0[k];
+                s.spins[i] = masses.inverse_inertia(i) * angular;
+            }
+        }
+    }
+
+    /// Puts solids back to where the step began.
+    pub fn restore(&self, s: &mut State) {
+        for p in &self.packs {
+            for k in 0..4 {
+                let i = p.solids[k] as usize;
+                s.centers[i] = Vector::new(p.center[0].0[k], p.center[1].0[k], p.center[2].0[k]);
+                let q = p.rotation.map(|q| q.0[k]);
+                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
             }
         }
     }
 }
 
-/// Rotation matrix of a unit quaternion, by columns.
-#[inline(always)]
-fn axes(q: &[Four; 4]) -> [Three; 3] {
-    let [x, y, z, w] = *q;
-    let one = Four::all(1.0);
-    let (x2, y2, z2) = (x + x, y + y, z + z);
-    let (xx, xy, xz, yy, yz, zz) = (x * x2, x * y2, x * z2, y * y2, y * z2, z * z2);
-    let (wx, wy, wz) = (w * x2, w * y2, w * z2);
-    [
-        [one - (yy + zz), xy + wz, xz - wy],
-        [xy - wz, one - (xx + zz), yz + wx],
-        [xz + wy, yz - wx, one - (xx + yy)],
-    ]
-}
-
-#[inline(always)]
-fn into_body(axes: &[Three; 3], v: Three) -> Three {
-    [dot(axes[0], v), dot(axes[1], v), dot(axes[2], v)]
-}
-
-#[inline(always)]
-fn out_of_body(axes: &[Three; 3], v: Three) -> Three {
-    plus(plus(times(axes[0], v[0]), times(axes[1], v[1])), times(axes[2], v[2]))
-}
-
-/// `q (v, w)`, a unit quaternion again: one step of Newton's method for the root is enough next to one.
+/// `q (v, w)`, a unit quaternion again.
 #[inline(always)]
 fn turned(q: &[Four; 4], v: Three, w: Four) -> [Four; 4] {
     let own = [q[0], q[1], q[2]];
     let around = plus(plus(times(own, w), times(v, q[3])), cross(own, v));
     let real = q[3] * w - dot(own, v);
-    let size = Four::all(1.5) - (dot(around, around) + real * real) * Four::all(0.5);
+    let size = Four::all(1.0).over((dot(around, around) + real * real).root());
     [around[0] * size, around[1] * size, around[2] * size, real * size]
 }
 
@@ -383,7 +283,7 @@ mod tests {
         let none = vec![Wrench::default(); 9];
         let (mut lanes, mut s) = (Lanes::default(), start.clone());
         lanes.begin(&s, &masses, &none, m.epoch(), h);
-        assert!(lanes.place(&mut s, &impulses, h));
+        assert!(lanes.place(&mut s, &impulses, h, false));
         for i in 1..8 {
             let q = start.rotations[i];
             let world = Matrix::from_quat(q);
@@ -403,6 +303,6 @@ mod tests {
         let mut fast = start.clone();
         fast.spins[3] = Vector::new(200.0, 0.0, 0.0);
         lanes.begin(&fast, &masses, &none, m.epoch(), h);
-        assert!(!lanes.place(&mut s, &impulses, h));
+        assert!(!lanes.place(&mut s, &impulses, h, false));
     }
 }

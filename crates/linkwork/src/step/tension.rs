@@ -10,8 +10,8 @@
 //! stiffness to stabilise constraints.
 
 use super::Workspace;
-use crate::math::Matrix;
-use crate::rows::symmetric;
+use crate::math::four::{Four, Three, cross, dot, times, wide};
+use crate::math::{Matrix, Vector};
 use crate::state::State;
 
 /// Raises the inertia of solids whose joints are so taut that the step would be unstable, by the forces in
@@ -23,26 +23,54 @@ pub(super) fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
     }
     w.tension.resize(w.masses.len(), [0.0; 6]);
     w.rows.tension(s, &s.memory.pull, &mut w.tension);
-    for i in 0..w.tension.len() {
-        if !w.masses.turns(i) {
-            continue;
-        }
-        let (k, inverse) = (w.tension[i].map(|k| k * h * h), *w.masses.inverse_inertia(i));
-        // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
-        let [x, y, z] = [inverse.x_axis, inverse.y_axis, inverse.z_axis];
-        let ratio = x.x * k[0] + y.y * k[3] + z.z * k[5] + 2.0 * (x.y * k[1] + x.z * k[2] + y.z * k[4]);
-        let beta = 0.3 - 1.0 / ratio;
-        if !(ratio > 0.0 && beta > 0.0) {
-            continue;
-        }
-        let k = symmetric(&k);
-        // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1
-        let dull = (Matrix::IDENTITY + inverse * k * beta).inverse();
-        let raised = dull * inverse;
-        if raised.is_finite() && raised.determinant() > 0.0 {
-            w.dulls.push((i, inverse.inverse() * raised));
-            w.masses.set_inverse_inertia(i, raised);
+    raise(&w.tension, h, w.masses.inverse_inertias(), &mut w.dulls);
+    !w.dulls.is_empty()
+}
+
+wide! {
+    /// Four solids at a time.
+    fn raise(tension: &[[f64; 6]], h: f64, inverses: &mut [[Four; 6]], dulls: &mut Vec<(usize, Matrix)>) {
+        let one = Four::all(1.0);
+        let step = Four::all(h * h);
+        for (pack, (inverse, t)) in inverses.iter_mut().zip(tension.chunks(4)).enumerate() {
+            let [a, b, c, d] = [&t[0], &t[1 % t.len()], &t[2 % t.len()], &t[3 % t.len()]];
+            let mut k = [Four::default(); 6];
+            for e in 0..6 {
+                k[e] = Four([a[e], b[e], c[e], d[e]]) * step;
+            }
+            // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
+            let [xx, xy, xz, yy, yz, zz] = *inverse;
+            let ratio = xx * k[0] + yy * k[3] + zz * k[5] + Four::all(2.0) * (xy * k[1] + xz * k[2] + yz * k[4]);
+            let r = ratio.0;
+            let of = |r: f64| if r > 0.0 { (0.3 - 1.0 / r).max(0.0) } else { 0.0 };
+            let beta = Four([of(r[0]), of(r[1]), of(r[2]), of(r[3])]);
+            if beta == Four::default() {
+                continue;
+            }
+            // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1; columns of what is to be inverted.
+            let (x, y, z) = ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz]);
+            let column = |c: Three| times([dot(x, c), dot(y, c), dot(z, c)], beta);
+            let mut u = column([k[0], k[1], k[2]]);
+            let mut v = column([k[1], k[3], k[4]]);
+            let mut w = column([k[2], k[4], k[5]]);
+            (u[0], v[1], w[2]) = (u[0] + one, v[1] + one, w[2] + one);
+            let (vw, wu, uv) = (cross(v, w), cross(w, u), cross(u, v));
+            let det = dot(u, vw);
+            let over = one.over(det);
+            // Rows of the inverse.
+            let (p, q, r) = (times(vw, over), times(wu, over), times(uv, over));
+            let raised = [dot(p, x), dot(p, y), dot(p, z), dot(q, y), dot(q, z), dot(r, z)];
+            for l in 0..t.len() {
+                // Stiffness that pulls leaves it positive; what pushes too hard is left alone.
+                if beta.0[l] > 0.0 && det.0[l] > 0.0 && det.0[l] < f64::INFINITY {
+                    for e in 0..6 {
+                        inverse[e].0[l] = raised[e].0[l];
+                    }
+                    // What is left of an impulse, I (I + beta h^2 K)^-1, is the transpose of the inverse.
+                    let column = |v: &Three| Vector::new(v[0].0[l], v[1].0[l], v[2].0[l]);
+                    dulls.push((4 * pack + l, Matrix::from_cols(column(&p), column(&q), column(&r))));
+                }
+            }
         }
     }
-    !w.dulls.is_empty()
 }

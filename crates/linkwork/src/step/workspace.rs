@@ -39,7 +39,6 @@ pub struct Workspace {
     epoch: Option<u64>,
     pub(super) stages: Stages,
     pub(super) wrenches: Vec<Wrench>,
-    pub(super) momenta: Vec<Wrench>,
     pub(super) impulses: Vec<Wrench>,
     pub(super) lanes: Lanes,
     /// Per solid that tension makes harder to turn: what is left of an angular impulse.
@@ -56,6 +55,8 @@ pub struct Workspace {
     pub(super) correction: Bounded,
     /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
     pub(super) undriven: bool,
+    /// Some solid follows a trajectory.
+    pub(super) scripted: bool,
     /// There will be no shorter pieces: what is too long must be taken all the same.
     pub(super) last_try: bool,
     pub(super) reduced: super::reduced::Scratch,
@@ -101,9 +102,10 @@ impl Workspace {
             self.graph.update(m);
             self.at = None;
             self.factored = false;
+            self.scripted = m.solids().iter().any(|s| matches!(s.kernel, crate::solid::Kernel::Scripted(_)));
             self.undriven = m.springs.is_empty()
                 && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
-                && m.solids().iter().all(|s| !matches!(s.kernel, crate::solid::Kernel::Scripted(_)));
+                && !self.scripted;
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
@@ -192,6 +194,16 @@ impl Workspace {
         solver.factor(&Problem { rows: &self.rows, masses: &self.masses, active, damping: None });
         self.factored = !masked;
         self.stop(c, clock, |s| &mut s.factor);
+    }
+
+    /// `delta = A^-1 b` as an exact factor gives it, unchecked: for who looks at what comes of it. False when there is none.
+    pub(super) fn substitute(&mut self, c: &StepConfig) -> bool {
+        let clock = self.start(c);
+        self.delta.resize(self.rows.len(), 0.0);
+        let Some((_, solver)) = &mut self.solver else { return false };
+        let done = solver.substitute(&self.b, &mut self.delta);
+        self.stop(c, clock, |s| &mut s.solve);
+        done
     }
 
     /// `delta = A^-1 b`, to `tolerance`.

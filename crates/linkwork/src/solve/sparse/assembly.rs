@@ -20,6 +20,7 @@ pub(super) fn diagonal<V: Lane>(
     i: usize,
     s: &Step,
     w: &[[[V; 6]; 2]],
+    ball: &[bool],
     active: &[bool],
     softness: &[f64],
     shift: f64,
@@ -45,7 +46,15 @@ pub(super) fn diagonal<V: Lane>(
                 continue;
             }
             let (a, b, c) = (&a[side], &b[side], &c[side]);
-            for k in 0..6 {
+            let from = if ball[node.at as usize] {
+                // The linear parts are a multiple of the unit matrix.
+                let x = a[0] * a[0];
+                (sums[0], sums[3], sums[5]) = (sums[0] + x, sums[3] + x, sums[5] + x);
+                3
+            } else {
+                0
+            };
+            for k in from..6 {
                 let (a, b, c) = (a[k], b[k], c[k]);
                 sums[0] += a * a;
                 sums[1] += b * a;
@@ -85,6 +94,38 @@ pub(super) fn diagonal<V: Lane>(
         } else {
             let rows = &u.rows[i * V::WIDTH..];
             *x += V::from_fn(|l| if active[rows[l] as usize + j] { shift } else { 1.0 });
+        }
+    }
+}
+
+/// Adds `W_a W_b^T` of two ball joints to a panel: their linear parts are multiples of the unit matrix.
+#[inline(always)]
+pub(super) fn multiply_balls<V: Lane>(
+    panel: &mut [V],
+    n: usize,
+    start: usize,
+    a: &[[[V; 6]; 2]],
+    b: &[[[V; 6]; 2]],
+    [sa, sb]: [usize; 2],
+) {
+    let ([a0, a1, a2], [b0, b1, b2]) = (a, b) else { return };
+    let (a, b) = ([&a0[sa], &a1[sa], &a2[sa]], [&b0[sb], &b1[sb], &b2[sb]]);
+    let mut sums = [[V::default(); 3]; 3];
+    for k in 3..6 {
+        let a = a.map(|a| a[k]);
+        for j in 0..3 {
+            let b = b[j][k];
+            for i in 0..3 {
+                sums[j][i] += a[i] * b;
+            }
+        }
+    }
+    let both = a[0][0] * b[0][0];
+    for (j, sums) in sums.iter_mut().enumerate() {
+        sums[j] += both;
+        let x = &mut panel[start + j * n..start + j * n + 3];
+        for i in 0..3 {
+            x[i] += sums[i];
         }
     }
 }

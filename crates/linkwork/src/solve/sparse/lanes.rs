@@ -3,6 +3,7 @@
 //! A front of a ladder is too small to fill wide registers by itself, and its divisions wait for each other. Four fronts
 //! of the same shape in step fill them without any shuffling, and share every index.
 
+pub(crate) use crate::math::four::Four as Quad;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// How many fronts go in step.
@@ -50,11 +51,6 @@ impl Lane for f64 {
     }
 }
 
-/// Four numbers in one wide register.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(32))]
-pub(crate) struct Quad(pub [f64; LANES]);
-
 impl Lane for Quad {
     const WIDTH: usize = LANES;
     #[inline(always)]
@@ -78,43 +74,5 @@ impl Lane for Quad {
     fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         let (a, b) = (self.0, other.0);
         Quad([f(a[0], b[0]), f(a[1], b[1]), f(a[2], b[2]), f(a[3], b[3])])
-    }
-}
-
-impl Add for Quad {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, o: Self) -> Self {
-        self.zip(o, |a, b| a + b)
-    }
-}
-
-impl Sub for Quad {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, o: Self) -> Self {
-        self.zip(o, |a, b| a - b)
-    }
-}
-
-impl Mul for Quad {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, o: Self) -> Self {
-        self.zip(o, |a, b| a * b)
-    }
-}
-
-impl AddAssign for Quad {
-    #[inline(always)]
-    fn add_assign(&mut self, o: Self) {
-        *self = *self + o;
-    }
-}
-
-impl SubAssign for Quad {
-    #[inline(always)]
-    fn sub_assign(&mut self, o: Self) {
-        *self = *self - o;
     }
 }

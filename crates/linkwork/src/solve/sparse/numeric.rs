@@ -1,7 +1,7 @@
 //! The numbers of a factorisation: scale rows, fill fronts, eliminate pivots, substitute. Allocates nothing after the
 //! first time.
 
-use super::assembly::{diagonal, dot, extend_add, multiply};
+use super::assembly::{diagonal, dot, extend_add, multiply, multiply_balls};
 use super::kernels::{Kernel, Scratch};
 use super::lanes::{LANES, Lane, Quad};
 use super::substitute::{backward_few, backward_many, forward_few, forward_many};
@@ -16,6 +16,8 @@ use crate::solve::{Problem, larger};
 struct Numbers<V> {
     /// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`.
     w: Vec<[[V; 6]; 2]>,
+    /// Per row: the first of a ball joint's, of which the linear parts are multiples of the unit matrix.
+    ball: Vec<bool>,
     /// Per solid: root of the inverse mass, lower factor of the inverse inertia.
     roots: Vec<[V; 7]>,
     /// Per solid: `W^T lambda`.
@@ -82,6 +84,9 @@ impl Numeric {
     wide!(
         /// `lambda += (W W^T + shift)^-1 residual`.
         correct, correct_avx2, correct_here, (s: &Symbolic) -> ());
+    wide!(
+        /// `out = (W W^T + shift)^-1 b`, zero where rows are not active. Nothing is checked, nothing else is touched.
+        substitute, substitute_avx2, substitute_here, (s: &Symbolic, active: &[bool], b: &[f64], out: &mut [f64]) -> ());
     wide!(
         /// `residual = b - W W^T lambda` on active rows. Tells its largest entry.
         measure, measure_avx2, measure_here, (s: &Symbolic, active: &[bool], softness: &[f64]) -> f64);
@@ -169,10 +174,35 @@ impl Numeric {
 
     #[inline(always)]
     fn correct_here(&mut self, s: &Symbolic) {
+        self.single.x.copy_from_slice(&self.single.residual);
+        self.packed.x.copy_from_slice(&self.packed.residual);
+        self.solve_x(s);
+        for (l, x) in self.single.lambda.iter_mut().zip(&self.single.x) {
+            *l += *x;
+        }
+        for u in &s.units.packs {
+            let own = u.base..u.base + u.scalars;
+            for (l, x) in self.packed.lambda[own.clone()].iter_mut().zip(&self.packed.x[own]) {
+                *l += *x;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn substitute_here(&mut self, s: &Symbolic, active: &[bool], b: &[f64], out: &mut [f64]) {
+        let Units { packs, rest, .. } = &s.units;
+        self.single.load(rest, active, b);
+        packs.iter().for_each(|u| self.packed.load(u, active, b));
+        self.solve_x(s);
+        self.single.store(rest, out);
+        packs.iter().for_each(|u| self.packed.store(u, out));
+    }
+
+    /// `x = (L D L^T)^-1 x`.
+    #[inline(always)]
+    fn solve_x(&mut self, s: &Symbolic) {
         let Units { packs, rest, .. } = &s.units;
         let (packed, single) = (&mut self.packed, &mut self.single);
-        single.x.copy_from_slice(&single.residual);
-        packed.x.copy_from_slice(&packed.residual);
         for u in packs {
             packed.forward(u);
             for (x, home) in packed.x[u.base + u.scalars..].iter().zip(u.outside.chunks_exact(Quad::WIDTH)) {
@@ -183,19 +213,12 @@ impl Numeric {
         }
         single.forward(rest);
         single.backward(rest);
-        for (l, x) in single.lambda.iter_mut().zip(&single.x) {
-            *l += *x;
-        }
         for u in packs.iter().rev() {
             let outside = &mut packed.x[u.base + u.scalars..];
             for (x, home) in outside.iter_mut().zip(u.outside.chunks_exact(Quad::WIDTH)) {
                 *x = Quad::from_fn(|l| single.x[home[l] as usize]);
             }
             packed.backward(u);
-            let own = u.base..u.base + u.scalars;
-            for (l, x) in packed.lambda[own.clone()].iter_mut().zip(&packed.x[own]) {
-                *l += *x;
-            }
         }
     }
 
@@ -293,20 +316,23 @@ fn scale_ball<V: Lane>(w: &mut [[[V; 6]; 2]], scale: &[V; 7], arms: &[&[Vector; 
 #[inline(always)]
 fn roots<V: Lane>(masses: &Masses, solids: &[u32]) -> [V; 7] {
     let mass = V::from_fn(|l| masses.inverse_mass(solids[l] as usize));
-    let entry = |i: usize, j: usize| V::from_fn(|l| masses.inverse_inertia(solids[l] as usize).col(i)[j]);
+    let upper: [[f64; 6]; 4] =
+        std::array::from_fn(|l| masses.upper_inverse_inertia(solids[l.min(V::WIDTH - 1)] as usize));
+    let entry = |e: usize| V::from_fn(|l| upper[l][e]);
     let root = |x: V| x.map(|x| if x > 0.0 { x.sqrt() } else { 0.0 });
     let over = |x: V, d: V| x.zip(d, |x, d| if d > 0.0 { x / d } else { 0.0 });
-    let l11 = root(entry(0, 0));
-    let (l21, l31) = (over(entry(0, 1), l11), over(entry(0, 2), l11));
-    let l22 = root(entry(1, 1) - l21 * l21);
-    let l32 = over(entry(1, 2) - l31 * l21, l22);
-    [root(mass), l11, l21, l22, l31, l32, root(entry(2, 2) - l31 * l31 - l32 * l32)]
+    let l11 = root(entry(0));
+    let (l21, l31) = (over(entry(1), l11), over(entry(2), l11));
+    let l22 = root(entry(3) - l21 * l21);
+    let l32 = over(entry(4) - l31 * l21, l22);
+    [root(mass), l11, l21, l22, l31, l32, root(entry(5) - l31 * l31 - l32 * l32)]
 }
 
 impl<V: Kernel> Numbers<V> {
     fn resize(&mut self, room: &Room, front: usize, scaled: usize) {
         let zero = V::default();
         self.w.resize(room.rows, [[zero; 6]; 2]);
+        self.ball.resize(room.rows, false);
         self.roots.resize(room.solids, [zero; 7]);
         self.y.resize(room.solids, [zero; 6]);
         self.panels.resize(room.panels, zero);
@@ -326,6 +352,7 @@ impl<V: Kernel> Numbers<V> {
             *c = roots(p.masses, solids);
         }
         let (w, scale) = (&mut self.w[u.base..], &*scale);
+        let ball = &mut self.ball[u.base..];
         for (node, rows) in u.nodes.iter().zip(u.rows.chunks_exact(V::WIDTH)) {
             if node.hub {
                 continue;
@@ -333,6 +360,7 @@ impl<V: Kernel> Numbers<V> {
             let count = node.count as usize;
             let w = &mut w[node.at as usize..node.at as usize + count];
             let arms = arms_of::<V>(p.rows, rows, count);
+            ball[node.at as usize] = arms.is_some();
             for side in 0..2 {
                 if node.solids[side] == NONE {
                     w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
@@ -369,8 +397,8 @@ impl<V: Kernel> Numbers<V> {
     /// `packed`: the updates of packs, where the children of the rest are.
     #[inline(always)]
     fn factor(&mut self, u: &Unit, active: &[bool], softness: &[f64], shift: f64, packed: &[Quad]) -> V {
-        let Self { w, panels, updates, inverse, scratch, .. } = self;
-        let (w, inverse) = (&w[u.base..], &mut inverse[u.base..]);
+        let Self { w, ball, panels, updates, inverse, scratch, .. } = self;
+        let (w, ball, inverse) = (&w[u.base..], &ball[u.base..], &mut inverse[u.base..]);
         let mut vanished = V::default();
         let (mut nodes, mut children, mut products, mut spokes) = (0, 0, 0, 0);
         for s in &u.steps {
@@ -378,10 +406,15 @@ impl<V: Kernel> Numbers<V> {
             let panel = &mut panels[s.panel..s.panel + n * p];
             panel.fill(V::default());
             for i in nodes..s.nodes as usize {
-                diagonal(u, i, s, w, active, softness, shift, panel, &mut scratch.least);
+                diagonal(u, i, s, w, ball, active, softness, shift, panel, &mut scratch.least);
             }
             for t in &u.products[products..s.products as usize] {
                 let (a, b) = (t.a as usize, t.b as usize);
+                if ball[a] && ball[b] {
+                    let (a, b) = (&w[a..a + 3], &w[b..b + 3]);
+                    multiply_balls(panel, n, t.start as usize, a, b, t.sides.map(|s| s as usize & 1));
+                    continue;
+                }
                 let (a, b) = (&w[a..a + t.size[0] as usize], &w[b..b + t.size[1] as usize]);
                 multiply(panel, n, t.start as usize, a, b, t.sides.map(|s| s as usize & 1));
             }
@@ -438,6 +471,41 @@ impl<V: Kernel> Numbers<V> {
             }
         }
         (0..V::WIDTH).fold(0.0, |m, l| larger(m, most.lane(l)))
+    }
+
+    /// `x` from a right side.
+    #[inline(always)]
+    fn load(&mut self, u: &Unit, active: &[bool], b: &[f64]) {
+        let x = &mut self.x[u.base..u.base + u.height(V::WIDTH)];
+        x[u.scalars..].fill(V::default());
+        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            let x = &mut x[node.at as usize..node.at as usize + node.count as usize];
+            if node.hub {
+                x.fill(V::default());
+                continue;
+            }
+            for (r, x) in x.iter_mut().enumerate() {
+                *x = V::from_fn(|l| {
+                    let row = rows[l] as usize + r;
+                    if on(active, row) { b[row] } else { 0.0 }
+                });
+            }
+        }
+    }
+
+    /// The answer from `x`.
+    #[inline(always)]
+    fn store(&self, u: &Unit, out: &mut [f64]) {
+        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            if node.hub {
+                continue;
+            }
+            let x = &self.x[u.base + node.at as usize..][..node.count as usize];
+            for l in 0..u.lanes {
+                let out = &mut out[rows[l] as usize..][..x.len()];
+                out.iter_mut().zip(x).for_each(|(o, x)| *o = x.lane(l));
+            }
+        }
     }
 
     fn restart(&mut self) {
