@@ -5,7 +5,7 @@
 //! is open the rows are the derivative of the gap up to a part in the size of the gap, which a method with one matrix per
 //! step does not notice. Six numbers instead of thirty-six: in long mechanisms reading rows is what takes the time.
 
-use super::{Gaps, Group, HalfRow, Rows, dot6};
+use super::{BallRows, Gaps, Group, HalfRow, Rows, dot6};
 use crate::math::{Matrix, Vector};
 use crate::state::State;
 
@@ -31,16 +31,22 @@ fn three(x: &[f64], first: u32) -> Vector {
 }
 
 impl Rows {
+    /// Ball joints are known by their arms alone.
+    fn by_arms(&self) -> bool {
+        self.balls == BallRows::Arms
+    }
+
     /// Ball joints with their arms, if they are known by them.
     fn armed(&self) -> impl Iterator<Item = (&Ball, &[Vector; 2])> {
-        let arms: &[[Vector; 2]] = if self.by_arms { &self.plan.arms } else { &[] };
+        let arms: &[[Vector; 2]] = if self.by_arms() { &self.plan.arms } else { &[] };
         self.plan.balls.iter().zip(arms)
     }
 
     /// Groups whose Jacobians are written out.
     fn written(&self) -> impl Iterator<Item = &Group> {
-        let all: &[Group] = if self.by_arms { &[] } else { &self.groups };
-        all.iter().chain(self.others().filter(|_| self.by_arms))
+        let by_arms = self.by_arms();
+        let all: &[Group] = if by_arms { &[] } else { &self.groups };
+        all.iter().chain(self.others().filter(move |_| by_arms))
     }
 
     /// Groups that are anything but a plain ball joint: whatever is soft, driven or one-sided is among them.
@@ -56,7 +62,7 @@ impl Rows {
     /// Arms of the ball joint whose first row this is, if it is known by them.
     #[inline(always)]
     pub(crate) fn arms(&self, first: usize) -> Option<&[Vector; 2]> {
-        if !self.by_arms {
+        if !self.by_arms() {
             return None;
         }
         self.plan.ball_at.get(first).and_then(|k| self.plan.arms.get(*k as usize))

@@ -122,15 +122,26 @@ pub struct Rows {
     pub softness: Vec<f64>,
     /// What stays the same between two fillings with motion.
     plan: plan::Plan,
-    /// Rigid ball joints are known by their arms alone, in world axes: their Jacobians and points are not written. Stays
-    /// through fills; only filling with motion heeds it.
-    pub(crate) by_arms: bool,
+    /// How rigid ball joints are written. Stays through fills; only filling with motion heeds it.
+    pub(crate) balls: BallRows,
     /// Where the next row goes while rows are rewritten.
     cursor: Option<usize>,
     /// Distances are kept as `|d|^2 - L^2` instead of `|d| - L`: an experiment of Hong 2005. Stays through fills.
     pub squared: bool,
     /// The rows that are squared, with their length.
     squares: Vec<(usize, f64)>,
+}
+
+/// How the rows of rigid ball joints are written (see `arms.rs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BallRows {
+    /// Along the axes of the first frame: the exact derivative of the gap, however wide it is.
+    #[default]
+    Frame,
+    /// Along the axes of the world.
+    World,
+    /// As `World`, but known by their arms alone: Jacobians and points are not written.
+    Arms,
 }
 
 /// An angle with its whole turns.

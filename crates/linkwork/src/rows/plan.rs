@@ -3,7 +3,7 @@
 
 use super::arms::Ball;
 use super::fill::count;
-use super::{Rows, half};
+use super::{BallRows, Rows, half};
 use crate::joint::{Joint, JointId, Mask};
 use crate::math::{Matrix, Vector};
 use crate::mechanism::Mechanism;
@@ -130,23 +130,23 @@ impl Rows {
         let d = p2 - p1;
         let first = b.first as usize;
         let (low, high) = (&mut self.low[first..first + 3], &mut self.high[first..first + 3]);
-        if self.by_arms {
-            let v = [-d.x, -d.y, -d.z];
-            low.copy_from_slice(&v);
-            high.copy_from_slice(&v);
-            if !gaps_only {
-                *arms = [r1 + d, r2];
+        let t = if self.balls == BallRows::Frame {
+            let axes = turned[i] * at.axes;
+            let t = [axes.x_axis, axes.y_axis, axes.z_axis];
+            for k in 0..3 {
+                low[k] = -t[k].dot(d);
             }
+            t
+        } else {
+            low.copy_from_slice(&[-d.x, -d.y, -d.z]);
+            Vector::AXES
+        };
+        high.copy_from_slice(low);
+        if gaps_only {
             return;
         }
-        let axes = turned[i] * at.axes;
-        let t = [axes.x_axis, axes.y_axis, axes.z_axis];
-        for k in 0..3 {
-            let v = -t[k].dot(d);
-            low[k] = v;
-            high[k] = v;
-        }
-        if gaps_only {
+        if self.balls == BallRows::Arms {
+            *arms = [p2 - s.centers[i], r2];
             return;
         }
         let arm = p2 - s.centers[i];

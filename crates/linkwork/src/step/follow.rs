@@ -15,7 +15,7 @@ use super::{StepConfig, Workspace};
 use crate::joint::{JointId, Rank};
 use crate::math::{Vector, log};
 use crate::mechanism::Mechanism;
-use crate::rows::{Gaps, Group, dot6};
+use crate::rows::{BallRows, Gaps, Group, dot6};
 use crate::state::State;
 
 /// What following did.
@@ -86,7 +86,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
-    w.use_arms(false);
+    w.write_balls(BallRows::Frame);
     let start = s.clone();
     fill(m, s, w, over.is_some());
     w.lambda.clear();

@@ -30,7 +30,7 @@ use super::tension::stiffen;
 use super::workspace::AHEAD;
 use super::{Advanced, Rejected, StepConfig, Workspace};
 use crate::mechanism::Mechanism;
-use crate::rows::{HalfRow, Law, Rows, dot6};
+use crate::rows::{BallRows, HalfRow, Law, Rows, dot6};
 use crate::solve::largest;
 use crate::state::State;
 
@@ -105,9 +105,9 @@ pub(super) fn advance(
         w.lanes.restore(s);
         s.time = begin;
         w.forget();
-        let arms = w.use_arms(false);
+        let balls = w.write_balls(BallRows::Frame);
         let taken = super::displacement::advance(m, s, w, c, h, end);
-        w.use_arms(arms);
+        w.write_balls(balls);
         taken?;
         s.memory = Default::default();
         w.linearise(m, s, c, h);
@@ -139,10 +139,10 @@ fn close_new(
     if known || super::workspace::rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9) {
         return false;
     }
-    let arms = w.use_arms(false);
+    let balls = w.write_balls(BallRows::Frame);
     w.relinearise(m, s, c);
     super::displacement::correct(m, s, w, c, None, done);
-    w.use_arms(arms);
+    w.write_balls(balls);
     w.linearise(m, s, c, h);
     true
 }

@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
-use crate::rows::{Gaps, Group, Law, Masses, Rows, Source};
+use crate::rows::{BallRows, Gaps, Group, Law, Masses, Rows, Source};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
 
@@ -118,14 +118,18 @@ impl Workspace {
             self.solver = Some((c.solver, kind.make()));
             self.factored = false;
         }
-        self.use_arms(self.knows_arms && c.method == Method::Variational);
+        self.write_balls(match c.method {
+            Method::Variational if self.knows_arms => BallRows::Arms,
+            Method::Variational => BallRows::World,
+            _ => BallRows::Frame,
+        });
     }
 
-    /// Whether ball joints are known by their arms, or have their Jacobians written out. Tells how it was.
-    pub(super) fn use_arms(&mut self, arms: bool) -> bool {
-        let before = self.rows.by_arms;
-        if before != arms {
-            (self.rows.by_arms, self.next.by_arms) = (arms, arms);
+    /// How ball joints are written from here on. Tells how it was.
+    pub(super) fn write_balls(&mut self, balls: BallRows) -> BallRows {
+        let before = self.rows.balls;
+        if before != balls {
+            (self.rows.balls, self.next.balls) = (balls, balls);
             self.forget();
         }
         before

@@ -15,6 +15,7 @@ mod assembly;
 mod kernels;
 mod lanes;
 mod numeric;
+mod scale;
 mod substitute;
 mod symbolic;
 mod units;

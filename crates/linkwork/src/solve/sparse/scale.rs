@@ -1,0 +1,66 @@
+//! Rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`.
+
+use super::lanes::Lane;
+use crate::math::Vector;
+use crate::rows::{HalfRow, Masses, Rows};
+
+/// The same half row of every lane, entry by entry.
+#[inline(always)]
+pub(super) fn side_by_side<V: Lane>(row: impl Fn(usize) -> HalfRow) -> [V; 6] {
+    let rows: [HalfRow; 4] = std::array::from_fn(|l| row(l.min(V::WIDTH - 1)));
+    std::array::from_fn(|k| V::from_fn(|l| rows[l][k]))
+}
+
+/// Arms of the ball joints in all lanes, if that is what all of them are.
+#[inline(always)]
+pub(super) fn arms_of<'a, V: Lane>(
+    all: &'a Rows,
+    rows: &[u32],
+    count: usize,
+) -> Option<[&'a [Vector; 2]; 4]> {
+    if count != 3 {
+        return None;
+    }
+    let first = all.arms(rows[0] as usize)?;
+    let mut arms = [first; 4];
+    for l in 1..V::WIDTH {
+        arms[l] = all.arms(rows[l] as usize)?;
+    }
+    Some(arms)
+}
+
+/// Scaled rows of ball joints, from their arms: `J = -+[1, -[a]]`.
+#[inline(always)]
+pub(super) fn scale_ball<V: Lane>(
+    w: &mut [[[V; 6]; 2]],
+    scale: &[V; 7],
+    arms: &[&[Vector; 2]; 4],
+    side: usize,
+) {
+    let [s, c0, c1, c2, c3, c4, c5] = *scale;
+    let x = V::from_fn(|l| arms[l][side].x);
+    let y = V::from_fn(|l| arms[l][side].y);
+    let z = V::from_fn(|l| arms[l][side].z);
+    let zero = V::default();
+    let (s, x, y, z) = if side == 0 { (zero - s, x, y, z) } else { (s, zero - x, zero - y, zero - z) };
+    // Rows of [a]: (0, -z, y), (z, 0, -x), (-y, x, 0).
+    w[0][side] = [s, zero, zero, y * c3 - z * c1, y * c4 - z * c2, y * c5];
+    w[1][side] = [zero, s, zero, z * c0 - x * c3, zero - x * c4, zero - x * c5];
+    w[2][side] = [zero, zero, s, x * c1 - y * c0, x * c2, zero];
+}
+
+/// Square root of the inverse mass, and the lower Cholesky factor of the inverse inertia.
+#[inline(always)]
+pub(super) fn roots<V: Lane>(masses: &Masses, solids: &[u32]) -> [V; 7] {
+    let mass = V::from_fn(|l| masses.inverse_mass(solids[l] as usize));
+    let upper: [[f64; 6]; 4] =
+        std::array::from_fn(|l| masses.upper_inverse_inertia(solids[l.min(V::WIDTH - 1)] as usize));
+    let entry = |e: usize| V::from_fn(|l| upper[l][e]);
+    let root = |x: V| x.map(|x| if x > 0.0 { x.sqrt() } else { 0.0 });
+    let over = |x: V, d: V| x.zip(d, |x, d| if d > 0.0 { x / d } else { 0.0 });
+    let l11 = root(entry(0));
+    let (l21, l31) = (over(entry(1), l11), over(entry(2), l11));
+    let l22 = root(entry(3) - l21 * l21);
+    let l32 = over(entry(4) - l31 * l21, l22);
+    [root(mass), l11, l21, l22, l31, l32, root(entry(5) - l31 * l31 - l32 * l32)]
+}
