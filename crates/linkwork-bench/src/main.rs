@@ -2,6 +2,7 @@
 
 mod allocation;
 mod assembly;
+mod deadline;
 mod growth;
 mod machine;
 mod peers;
@@ -15,10 +16,11 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 5] = [
+const ALL: [Benchmark; 6] = [
     ("assembly", assembly::run),
     ("solvers", solvers::run),
     ("growth", growth::run),
+    ("deadline", deadline::run),
     ("steps", steps::run),
     ("peers", peers::run),
 ];

@@ -188,8 +188,8 @@ pub fn run() -> Vec<Table> {
 fn lines(t: &mut Table, bars: usize, patterns: usize, heavy: f64) {
     let scene = Scene::ladder(bars, patterns, heavy);
     let mut ours = Vec::new();
-    for tolerance in [1e-5, 1e-8] {
-        let s = swing(&scene, &StepConfig { dt: DT, tolerance, ..Default::default() });
+    for tolerance in [1e-4, 1e-6, 1e-9] {
+        let s = swing(&scene, &StepConfig { dt: DT, tolerance, ..Default::default() }, 1);
         let what = format!("linkwork, variational, tolerance {tolerance:.0e}");
         ours.push(Run { what, seconds: s.median(), gap: s.gap, energy: s.energy });
     }

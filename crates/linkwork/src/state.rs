@@ -159,9 +159,11 @@ impl State {
 
     /// Every number is finite.
     pub fn is_finite(&self) -> bool {
-        self.time.is_finite()
-            && self.centers.iter().chain(&self.velocities).chain(&self.spins).all(|v| v.is_finite())
-            && self.rotations.iter().all(|q| q.is_finite())
+        // Nothing times zero is zero; what is not finite gives NaN, which no sum gets rid of. Looking at each would branch.
+        let vectors = |v: &[Vector]| v.iter().fold(Vector::ZERO, |sum, v| sum + *v * 0.0);
+        let sum = vectors(&self.centers) + vectors(&self.velocities) + vectors(&self.spins);
+        let turns = self.rotations.iter().fold(0.0, |sum, q| sum + (q.x + q.y + q.z + q.w) * 0.0);
+        self.time.is_finite() && sum == Vector::ZERO && turns == 0.0
     }
 
     /// A hash of every bit (FNV-1a over the words in order).

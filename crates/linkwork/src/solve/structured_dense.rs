@@ -104,7 +104,7 @@ impl LinearSolver for StructuredDense {
             }
             best = now;
         }
-        report.residual = self.op.complete(b, &self.loops, lambda, &mut self.full);
+        report.residual = self.op.complete(b, &self.loops, lambda, &mut self.full, 2);
         if report.residual <= work.tolerance {
             report.stop = Stop::Tolerance;
         } else if work.is_over() {

@@ -40,6 +40,7 @@ struct Pack {
 pub(super) struct Lanes {
     epoch: Option<u64>,
     packs: Vec<Pack>,
+    energies: (f64, f64),
 }
 
 #[inline(always)]
@@ -89,8 +90,9 @@ fn turn(inertia: &[Four; 6], impulse: Three, v: &mut Three, close: Four) -> Opti
 
 wide! {
     /// See [`Lanes::begin`].
-    fn begin(packs: &mut [Pack], s: &State, forces: &[Wrench], h: f64) {
+    fn begin(packs: &mut [Pack], s: &State, forces: &[Wrench], h: f64) -> f64 {
         let half = Four::all(0.5 * h);
+        let mut energy = Four::default();
         for p in packs {
             p.center = load(&p.solids, &s.centers);
             let q = p.solids.map(|i| s.rotations[i as usize]);
@@ -102,20 +104,26 @@ wide! {
             let spin = into_body(&p.axes, load(&p.solids, &s.spins));
             p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
             p.turn = times(spin, half * p.turns);
+            energy += kinetic(p, p.linear, into_body(&p.axes, p.angular));
         }
+        energy.0.iter().sum()
     }
 }
 
 wide! {
     /// See [`Lanes::place`].
-    fn place(packs: &mut [Pack], s: &mut State, impulses: &[Wrench], h: f64, rough: bool) -> bool {
+    fn place(packs: &mut [Pack], s: &mut State, impulses: &[Wrench], h: f64, rough: bool) -> Option<f64> {
+        let mut energy = Four::default();
         let close = Four::all(if rough { 1e-6 } else { 1e-10 });
         let step = Four::all(h);
         for p in packs {
             let (push, twist) = wrenches(&p.solids, impulses);
-            let center = plus(p.center, times(plus(p.linear, push), p.inverse_mass * step));
-            let impulse = times(into_body(&p.axes, plus(p.angular, twist)), step * p.turns);
-            let Some(w) = turn(&p.inertia, impulse, &mut p.turn, close) else { return false };
+            let (linear, angular) = (plus(p.linear, push), into_body(&p.axes, plus(p.angular, twist)));
+            let center = plus(p.center, times(linear, p.inverse_mass * step));
+            let w = turn(&p.inertia, times(angular, step * p.turns), &mut p.turn, close)?;
+            if !rough {
+                energy += kinetic(p, linear, angular);
+            }
             let rotation = turned(&p.rotation, p.turn, w);
             for k in 0..4 {
                 let i = p.solids[k] as usize;
@@ -124,24 +132,14 @@ wide! {
                 s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
             }
         }
-        true
+        Some(energy.0.iter().sum())
     }
 }
 
-wide! {
-    /// See [`Lanes::energies`].
-    fn energies(packs: &[Pack], impulses: &[Wrench]) -> (f64, f64) {
-        let (mut before, mut after) = (Four::default(), Four::default());
-        for p in packs {
-            let (push, twist) = wrenches(&p.solids, impulses);
-            let linear = plus(p.linear, push);
-            let spin = into_body(&p.axes, p.angular);
-            let spun = into_body(&p.axes, plus(p.angular, twist));
-            before += (dot(p.linear, p.linear) * p.inverse_mass + dot(spin, symmetric(&p.inverse, spin))) * p.once;
-            after += (dot(linear, linear) * p.inverse_mass + dot(spun, symmetric(&p.inverse, spun))) * p.once;
-        }
-        (before.0.iter().sum(), after.0.iter().sum())
-    }
+/// Twice the kinetic energy of four solids, of momenta along the world's and the solids' own axes.
+#[inline(always)]
+fn kinetic(p: &Pack, linear: Three, angular: Three) -> Four {
+    (dot(linear, linear) * p.inverse_mass + dot(angular, symmetric(&p.inverse, angular))) * p.once
 }
 
 #[inline(always)]
@@ -160,7 +158,7 @@ impl Lanes {
             self.gather(masses);
             self.epoch = Some(epoch);
         }
-        begin(&mut self.packs, s, forces, h);
+        self.energies = (begin(&mut self.packs, s, forces, h), 0.0);
     }
 
     /// Looks for the turns from nothing again.
@@ -201,12 +199,15 @@ impl Lanes {
     /// Poses at the end of the step under these impulses, or nearly so if `rough`. False when some solid turns too far for
     /// there to be an answer.
     pub fn place(&mut self, s: &mut State, impulses: &[Wrench], h: f64, rough: bool) -> bool {
-        place(&mut self.packs, s, impulses, h, rough)
+        let energy = place(&mut self.packs, s, impulses, h, rough);
+        self.energies.1 = energy.unwrap_or(f64::INFINITY);
+        energy.is_some()
     }
 
-    /// Twice the kinetic energy without and with these impulses.
-    pub fn energies(&self, impulses: &[Wrench]) -> (f64, f64) {
-        energies(&self.packs, impulses)
+    /// Twice the kinetic energy at the start of the step, and with the impulses of the last [`place`](Self::place) that was
+    /// not rough.
+    pub fn energies(&self) -> (f64, f64) {
+        self.energies
     }
 
     /// Velocities from the momenta at the end of the first half, after `kick` of the forces at its end.

@@ -41,10 +41,14 @@ wide! {
             // The sum of the eigenvalues of h^2 K / I: at most three times the largest, and never below it while K pulls.
             let [xx, xy, xz, yy, yz, zz] = *inverse;
             let ratio = xx * k[0] + yy * k[3] + zz * k[5] + Four::all(2.0) * (xy * k[1] + xz * k[2] + yz * k[4]);
-            let r = ratio.0;
-            let of = |r: f64| if r > 0.0 { (0.3 - 1.0 / r).max(0.0) } else { 0.0 };
-            let beta = Four([of(r[0]), of(r[1]), of(r[2]), of(r[3])]);
-            if beta == Four::default() {
+            let mut beta = Four::all(0.3) - one.over(ratio);
+            let mut any = false;
+            for l in 0..4 {
+                let taut = (ratio.0[l] > 0.0) & (beta.0[l] > 0.0);
+                beta.0[l] = if taut { beta.0[l] } else { 0.0 };
+                any |= taut;
+            }
+            if !any {
                 continue;
             }
             // (I + beta h^2 K)^-1 = (1 + beta I^-1 h^2 K)^-1 I^-1; columns of what is to be inverted.

@@ -206,7 +206,7 @@ fn place(s: &mut State, w: &mut Workspace, h: f64, rough: bool) -> bool {
 /// where a small gap takes a large motion. What they may add is the speed at which constraints bend: a sixteenth of the
 /// energy at half a radian per step.
 fn thrown(w: &Workspace) -> bool {
-    let (before, after) = w.lanes.energies(&w.impulses);
+    let (before, after) = w.lanes.energies();
     after > 1.5 * before
 }
 
@@ -299,7 +299,8 @@ fn positions(
             done.solver_iterations += report.iterations;
         }
         done.iterations += 1;
-        w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d / h);
+        let per = 1.0 / h;
+        w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
     }
     Found::No
 }
