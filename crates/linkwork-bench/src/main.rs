@@ -27,13 +27,16 @@ const ALL: [Benchmark; 6] = [
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
+    // Tables go into the document as well.
+    let document = names.iter().any(|n| n == "--docs").then_some("docs/benchmarks.md");
+    names.retain(|n| n != "--docs");
     if names.is_empty() {
         names.push("all".into());
     }
     let known = |n: &String| n == "all" || ALL.iter().any(|b| b.0 == n);
     if !names.iter().all(known) {
         let list: Vec<&str> = ALL.iter().map(|b| b.0).collect();
-        eprintln!("usage: linkwork-bench [all | {}]...", list.join(" | "));
+        eprintln!("usage: linkwork-bench [--docs] [all | {}]...", list.join(" | "));
         return ExitCode::from(2);
     }
     // Every figure is of one core: whoever asks for threads gets the one that asks.
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
     println!("machine: {machine}");
     for (name, run) in ALL.iter().filter(|b| names.iter().any(|n| n == "all" || n == b.0)) {
         println!("\n# {name}");
-        if let Err(e) = table::publish(name, &machine, &run()) {
+        if let Err(e) = table::publish(name, &machine, &run(), document) {
             eprintln!("{name}: {e}");
             return ExitCode::FAILURE;
         }

@@ -74,8 +74,8 @@ impl Table {
         assert_eq!(row.len(), self.head.len(), "columns of {:?}", self.head);
         self.rows.push(row);
     }
-    fn print(&self) -> Result<(), Error> {
-        let mut out = std::io::stdout().lock();
+    /// Markdown, with the caption if asked for.
+    fn write(&self, out: &mut dyn Write, caption: bool) -> Result<(), Error> {
         let width: Vec<usize> = (0..self.head.len())
             .map(|k| {
                 let cells = self.rows.iter().map(|r| r[k].shown.chars().count());
@@ -83,7 +83,10 @@ impl Table {
             })
             .collect();
         let words = |k: usize| self.rows.iter().any(|r| r[k].value.is_string());
-        writeln!(out, "\n{}\n", self.caption)?;
+        if caption {
+            writeln!(out, "\n{}", self.caption)?;
+        }
+        writeln!(out)?;
         let line = |out: &mut dyn Write, cells: Vec<&str>| -> Result<(), Error> {
             for (k, c) in cells.iter().enumerate() {
                 let w = width[k];
@@ -91,13 +94,13 @@ impl Table {
             }
             writeln!(out, "|")
         };
-        line(&mut out, self.head.iter().map(|h| h.0.as_str()).collect())?;
+        line(out, self.head.iter().map(|h| h.0.as_str()).collect())?;
         for k in 0..self.head.len() {
             write!(out, "|{}{}", "-".repeat(width[k] + 1), if words(k) { "-" } else { ":" })?;
         }
         writeln!(out, "|")?;
         for r in &self.rows {
-            line(&mut out, r.iter().map(|c| c.shown.as_str()).collect())?;
+            line(out, r.iter().map(|c| c.shown.as_str()).collect())?;
         }
         Ok(())
     }
@@ -111,10 +114,24 @@ impl Table {
     }
 }
 
-/// Prints the tables and writes them to `out/bench/NAME.json`.
-pub fn publish(name: &str, machine: &Value, tables: &[Table]) -> Result<(), Error> {
+/// Prints the tables and writes them to `out/bench/NAME.json`, and into the document if one is named: table `k` between
+/// the lines `<!-- NAME k -->` and `<!-- end -->`.
+pub fn publish(name: &str, machine: &Value, tables: &[Table], document: Option<&str>) -> Result<(), Error> {
     for t in tables {
-        t.print()?;
+        t.write(&mut std::io::stdout().lock(), true)?;
+    }
+    if let Some(path) = document {
+        let mut text = std::fs::read_to_string(path)?;
+        for (k, t) in tables.iter().enumerate() {
+            let mark = format!("<!-- {name} {} -->\n", k + 1);
+            let Some(start) = text.find(&mark).map(|at| at + mark.len()) else { continue };
+            let Some(end) = text[start..].find("<!-- end -->").map(|at| at + start) else { continue };
+            let mut lines = Vec::new();
+            t.write(&mut lines, false)?;
+            lines.push(b'\n');
+            text.replace_range(start..end, &String::from_utf8_lossy(&lines));
+        }
+        std::fs::write(path, text)?;
     }
     let all = json!({
         "benchmark": name, "machine": machine, "tables": tables.iter().map(Table::json).collect::<Vec<_>>()

@@ -32,7 +32,7 @@ fn three(x: &[f64], first: u32) -> Vector {
 
 impl Rows {
     /// Ball joints are known by their arms alone.
-    fn by_arms(&self) -> bool {
+    pub(crate) fn by_arms(&self) -> bool {
         self.balls == BallRows::Arms
     }
 

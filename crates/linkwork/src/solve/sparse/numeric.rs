@@ -320,7 +320,7 @@ impl<V: Kernel> Numbers<V> {
                 }
                 let [s, c0, c1, c2, c3, c4, c5] = *scale;
                 for (r, w) in w.iter_mut().enumerate() {
-                    let j: [V; 6] = side_by_side(|l| p.rows.half_row(rows[l] as usize, r, side));
+                    let j: [V; 6] = side_by_side(p.rows, rows, r, side);
                     w[side] = [
                         j[0] * s,
                         j[1] * s,
