@@ -4,7 +4,7 @@
 //! ```text
 //!     h P = (sin a / a) I f + ((1 - cos a) / a^2) f x I f,      a = |f|,      R' = R exp(f)
 //! ```
-//! The angular momentum in world axes is what it was: it is kept to rounding by construction, whatever the accuracy of
+//! (`lanes.rs` solves it for half angles, where it needs no trigonometry.) The angular momentum in world axes is what it was: it is kept to rounding by construction, whatever the accuracy of
 //! `f`. Energy oscillates by `O(h^2)` and does not drift. (A constant rotation vector loses most of the momentum of a
 //! tumbling box within seconds.)
 
