@@ -348,6 +348,25 @@ fn the_budget_shows_in_the_receipt_and_replays_without_a_clock() {
     assert!(last(&coarse).coarse && last(&coarse).iterations == 2, "{:?}", last(&coarse));
 }
 
+/// Iterative solvers are for the steps: a hand asks for dozens of solves to rounding, which no budget could cut short.
+#[test]
+fn hands_cost_the_same_with_every_solver() {
+    let posed = |solver: &str| {
+        let mut s = open("walker");
+        do_it(&mut s, Command::Mode { mode: Mode::Kinematic });
+        do_it(&mut s, Command::Solver { name: solver.into() });
+        let solid = last_solid(&s);
+        let from = point(&s, &solid, [0.0; 3]);
+        grab(&mut s, 1, &solid, [0.0; 3], GripMode::Pin);
+        drag(&mut s, 1, from + Vector::new(0.05, 0.02, 0.0));
+        let report = ticks(&mut s, 5);
+        (report.iterations, report.solver_iterations, s.hash())
+    };
+    let direct = posed("sparse-direct");
+    assert_eq!(posed("full-iterative"), direct);
+    assert_eq!(posed("structured-iterative"), direct);
+}
+
 #[test]
 fn two_hands_and_handing_over() {
     for mode in [Mode::Dynamic, Mode::Kinematic] {

@@ -11,6 +11,7 @@ use super::{Session, hex};
 use crate::joint::JointId;
 use crate::math::{Vector, log};
 use crate::rows::{Gaps, Rows};
+use crate::solve::SolverKind;
 use crate::state::State;
 use crate::step::{Follow, Method, StepConfig, follow, step};
 
@@ -325,9 +326,12 @@ impl Session {
     }
 
     /// Grips are met a little better than they have to be: trackers snap to their hands within a share of the tolerance.
+    /// Two ranks ask for dozens of solves with one matrix, each to rounding: it is factorised once, whatever solver the
+    /// steps use. By iteration a hand on the walking beast took half a second, and no budget could cut that.
     fn follow_config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
         let config = self.config(effort);
-        StepConfig { tolerance: 0.5 * config.tolerance, ..config }
+        let solver = if config.solver.is_exact() { config.solver } else { SolverKind::SparseDirect };
+        StepConfig { tolerance: 0.5 * config.tolerance, solver, ..config }
     }
 
     /// Nothing moves any more; the poses stay.
