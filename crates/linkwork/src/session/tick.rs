@@ -30,19 +30,30 @@ const CAREFUL: u32 = 20;
 
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
+/// Iterations that an iterative solver gets at the least: "2 geometrical iterations each of them involving 5 conjugate
+/// gradient iterations allow us to drag the structure interactively" (Faure 1998, section 4.3).
+const LEAST_SOLVER_ITERATIONS: f64 = 5.0;
+
 /// What iterations cost here, seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
+    /// Of geometry, with all that is solved in it.
     iteration: f64,
+    /// Of the solver, with its share of everything else.
+    solver_iteration: f64,
 }
 
 impl Cost {
-    fn learn(&mut self, seconds: f64, iterations: u32) {
+    fn learn(&mut self, seconds: f64, done: &Done) {
         if !(seconds >= 0.0 && seconds.is_finite()) {
             return;
         }
-        let each = seconds / f64::from(iterations.max(1));
-        self.iteration = if self.iteration > 0.0 { 0.8 * self.iteration + 0.2 * each } else { each };
+        let blend = |known: &mut f64, iterations: u32| {
+            let each = seconds / f64::from(iterations.max(1));
+            *known = if *known > 0.0 { 0.8 * *known + 0.2 * each } else { each };
+        };
+        blend(&mut self.iteration, done.iterations);
+        blend(&mut self.solver_iteration, done.solver_iterations);
     }
 }
 
@@ -83,7 +94,7 @@ impl Session {
             self.log.push(work(1));
             let done = if posing { self.pose_once(&effort) } else { self.step_once(&effort) };
             let now = clock();
-            self.cost.learn(now - last, done.iterations);
+            self.cost.learn(now - last, &done);
             last = now;
             taken += 1;
             sum.iterations += done.iterations;
@@ -152,13 +163,25 @@ impl Session {
             effort.tolerance *= COARSE_TOLERANCE;
         }
         let mut squeezed = false;
-        if let Some(ms) = s.budget_ms
-            && self.cost.iteration > 0.0
+        if s.budget_ms.is_some() && !(self.cost.iteration > 0.0) {
+            // What it costs is not known yet: carefully.
+            squeezed = effort.iterations > COARSE_ITERATIONS;
+            effort.iterations = effort.iterations.min(COARSE_ITERATIONS);
+            effort.solver_iterations = effort.solver_iterations.min(COARSE_SOLVER_ITERATIONS);
+        } else if let Some(ms) = s.budget_ms
             && due > 0
         {
-            let affordable = (1e-3 * ms / (f64::from(due) * self.cost.iteration)).floor().clamp(1.0, 1e5);
-            squeezed = (affordable as u32) < effort.iterations;
-            effort.iterations = effort.iterations.min(affordable as u32);
+            let share = 1e-3 * ms / f64::from(due);
+            let affordable = (share / self.cost.iteration).floor().clamp(1.0, 1e5) as u32;
+            squeezed = affordable < effort.iterations;
+            effort.iterations = effort.iterations.min(affordable);
+            // An iterative solver is cut short as well; a factorisation has nothing to cut.
+            if !self.solver().is_exact() && self.cost.solver_iteration > 0.0 {
+                let each = share / (f64::from(effort.iterations) * self.cost.solver_iteration);
+                let affordable = each.floor().clamp(LEAST_SOLVER_ITERATIONS, 1e6) as u32;
+                squeezed |= affordable < effort.solver_iterations;
+                effort.solver_iterations = effort.solver_iterations.min(affordable);
+            }
         }
         (effort, squeezed)
     }
@@ -215,8 +238,9 @@ impl Session {
         if done.rejected.is_some() {
             self.state = before.clone();
             self.workspace = Default::default();
-            let careful =
-                Effort { iterations: effort.iterations.max(CAREFUL), substeps: SUBSTEPS, ..*effort };
+            // Where a budget counts, the second try may not take hundreds of milliseconds.
+            let substeps = SUBSTEPS.min(2 * effort.substeps);
+            let careful = Effort { iterations: effort.iterations.max(CAREFUL), substeps, ..*effort };
             let first = done;
             (gaps, done) = self.try_step(&careful);
             done.iterations += first.iterations;
