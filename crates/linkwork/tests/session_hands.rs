@@ -348,6 +348,24 @@ fn the_budget_shows_in_the_receipt_and_replays_without_a_clock() {
     assert!(last(&coarse).coarse && last(&coarse).iterations == 2, "{:?}", last(&coarse));
 }
 
+/// A free net whirled round by a corner for ten seconds, coarsely: no joint opens so far that anybody would see it.
+#[test]
+fn coarse_steps_leave_no_gap_that_can_be_seen() {
+    let mut s = open("mesh5");
+    do_it(&mut s, Command::Run { on: true });
+    let solid = last_solid(&s);
+    let from = point(&s, &solid, [0.0; 3]);
+    grab(&mut s, 1, &solid, [0.0; 3], GripMode::Pin);
+    let mut worst = 0.0_f64;
+    for k in 0..600 {
+        let angle = f64::from(k) * 0.05;
+        drag(&mut s, 1, from + Vector::new(angle.sin(), 1.0 - angle.cos(), 0.5 * angle.sin()) * 0.3);
+        worst = worst.max(s.tick(TICK, &|| 0.0).gaps.position);
+    }
+    assert!(worst < 0.01, "{worst} m between bars of a metre");
+    assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+}
+
 /// A budget cuts an iterative solver's own iterations, too, down to the five of Faure 1998, section 4.3.
 #[test]
 fn a_budget_reaches_into_an_iterative_solver() {

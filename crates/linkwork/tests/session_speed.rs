@@ -18,7 +18,7 @@ fn dragging_at_sixty_ticks_a_second() {
         ("320 solids, Figure 6 of 1999 (`net 11 11`)", generate::net(11, 11).unwrap()),
     ];
     println!(
-        "| scene | mode | budget ms | median ms | 99 % | worst | receipts, 99 % | gap while dragging | after release |"
+        "| scene | mode | budget ms | median ms | 99 % | worst | receipts, 99 % | gap while dragging, 99 % · worst | after release |"
     );
     for (name, text) in &scenes {
         for mode in [Mode::Kinematic, Mode::Dynamic] {
@@ -42,7 +42,7 @@ fn dragging_at_sixty_ticks_a_second() {
                 let from = s.pose(SolidId(last)).translation;
                 let start = Instant::now();
                 let clock = || start.elapsed().as_secs_f64();
-                let (mut wall, mut used, mut gap) = (Vec::new(), Vec::new(), 0.0_f64);
+                let (mut wall, mut used, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
                 // Ten seconds, round and round.
                 for k in 0..600 {
                     let angle = k as f64 * 0.05;
@@ -53,7 +53,7 @@ fn dragging_at_sixty_ticks_a_second() {
                     let report = s.tick(1.0 / 60.0, &clock);
                     wall.push(1e3 * (clock() - before));
                     used.push(report.receipt.used_ms);
-                    gap = gap.max(report.gaps.position);
+                    gaps.push(report.gaps.position);
                 }
                 s.apply(Command::Release { hand: 1 }).unwrap();
                 let mut after = 0.0;
@@ -64,16 +64,18 @@ fn dragging_at_sixty_ticks_a_second() {
                     list.sort_by(f64::total_cmp);
                     list[((list.len() - 1) as f64 * share) as usize]
                 };
+                let worst = at(&mut gaps, 1.0);
                 println!(
-                    "| {name} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {gap:.1e} m | {after:.1e} m |",
+                    "| {name} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1e} · {worst:.1e} m | {after:.1e} m |",
                     if mode == Mode::Kinematic { "kinematic" } else { "dynamic" },
                     budget.map_or("none".into(), |ms| format!("{ms}")),
                     at(&mut wall, 0.5),
                     at(&mut wall, 0.99),
                     at(&mut wall, 1.0),
                     at(&mut used, 0.99),
+                    at(&mut gaps, 0.99),
                 );
-                assert!(gap < 0.05 && after < 1e-4, "{name}: {gap} {after}");
+                assert!(worst < 0.1 && after < 1e-4, "{name}: {worst} {after}");
             }
         }
     }

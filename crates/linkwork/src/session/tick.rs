@@ -27,6 +27,8 @@ const SUBSTEPS: u32 = 64;
 const BUDGET_SUBSTEPS: u32 = 4;
 /// Iterations of the second try at a step that went wrong.
 const CAREFUL: u32 = 20;
+/// A gap that anybody sees, in halves of a typical solid: coarse iterations may leave gaps, but not such.
+const VISIBLE: f64 = 0.02;
 
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
@@ -235,7 +237,10 @@ impl Session {
         self.settled = false;
         let before = self.state.clone();
         let (mut gaps, mut done) = self.try_step(effort);
-        if done.rejected.is_some() {
+        // Gaps that were there before are not this step's doing.
+        let gapes = gaps.worst() > (3.0 * self.gap).max(VISIBLE * self.torn);
+        if done.rejected.is_some() || gapes {
+            let (rough, first_gaps) = (self.state.clone(), gaps);
             self.state = before.clone();
             self.workspace = Default::default();
             // Where a budget counts, the second try may not take hundreds of milliseconds.
@@ -243,6 +248,11 @@ impl Session {
             let careful = Effort { iterations: effort.iterations.max(CAREFUL), substeps, ..*effort };
             let first = done;
             (gaps, done) = self.try_step(&careful);
+            let better = done.rejected.is_none() && gaps.worst() < first_gaps.worst();
+            if first.rejected.is_none() && !better {
+                self.state = rough;
+                (gaps, done) = (first_gaps, Done { iterations: done.iterations, ..first });
+            }
             done.iterations += first.iterations;
             done.solver_iterations += first.solver_iterations;
         }
@@ -399,14 +409,18 @@ impl Session {
 
     /// Measures the gaps as things are; for after edits.
     pub(super) fn measure(&mut self) -> f64 {
-        self.rows.fill_motion(&self.live, &self.state, |_| crate::joint::Rank::Primary);
-        self.gap = crate::step::rigid_gaps(&self.rows).worst();
+        self.gap = self.gaps_now().worst();
         self.gap
     }
 
+    /// Looking at the gaps must change nothing: replays do not look.
+    fn gaps_now(&mut self) -> Gaps {
+        self.rows.fill_motion(&self.live, &self.state, |_| crate::joint::Rank::Primary);
+        crate::step::rigid_gaps(&self.rows)
+    }
+
     fn report(&mut self, steps: u32, sum: Done, receipt: Receipt) -> TickReport {
-        self.measure();
-        let gaps = crate::step::rigid_gaps(&self.rows);
+        let gaps = self.gaps_now();
         let known = self.forces_known.then_some((&self.workspace, &self.reach_workspace));
         let tolerance = self.settings.tolerance;
         let grabs = self.grips.iter().map(|g| g.report(&self.live, &self.state, known, tolerance)).collect();
