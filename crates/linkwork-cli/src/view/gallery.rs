@@ -42,7 +42,7 @@ const TRY: [(&str, &str, &str); 26] = [
     (
         "reach",
         "",
-        "swing the elbow: the hand stays at its target. Switch `grip` off under Parts, and the arm is yours.",
+        "swing the elbow: the hand stays at its target. Switch off “grip” under Parts, and the arm is yours.",
     ),
     (
         "snake",
@@ -186,9 +186,8 @@ fn describe(id: String, text: &str) -> Item {
     let comment = text.strip_prefix("/*").and_then(|t| t.split_once("*/")).map_or("", |(c, _)| c);
     let flat = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut paragraphs = comment.split("\n\n").map(flat).filter(|p| !p.is_empty());
-    // The first line of a made one is its title.
-    let made = MADE.iter().any(|(name, ..)| *name == id);
-    let about = paragraphs.nth(usize::from(made)).unwrap_or_default();
+    // The comments of generated ones open with their titles, which are words without a full stop.
+    let about = paragraphs.find(|p| p.contains(['.', ':'])).unwrap_or_default();
     let (figure, attempt) = match TRY.get(place(&id)) {
         Some((_, figure, attempt)) => ((*figure).to_owned(), (*attempt).to_owned()),
         None => (
@@ -212,6 +211,7 @@ mod tests {
         assert_eq!(items[0].id, "fourbar");
         for item in &items {
             assert!(!item.title.is_empty() && !item.about.is_empty(), "{item:?}");
+            assert_ne!(item.about, item.title);
             assert!(!item.attempt.is_empty() && !item.attempt.contains("*/"), "{item:?}");
         }
         // Nothing is described that is not there, and nothing is there without words for a hand.
