@@ -186,8 +186,11 @@ fn describe(id: String, text: &str) -> Item {
     let comment = text.strip_prefix("/*").and_then(|t| t.split_once("*/")).map_or("", |(c, _)| c);
     let flat = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut paragraphs = comment.split("\n\n").map(flat).filter(|p| !p.is_empty());
-    // The comments of generated ones open with their titles, which are words without a full stop.
-    let about = paragraphs.find(|p| p.contains(['.', ':'])).unwrap_or_default();
+    let title = text.split_once("title \"").and_then(|(_, rest)| rest.split_once('"'));
+    let title = title.map_or_else(|| id.clone(), |(t, _)| t.to_owned());
+    // The comments of generated ones open with a title, which is no sentence.
+    let generated = text.contains("linkwork generate ");
+    let about = paragraphs.nth(usize::from(generated)).unwrap_or_default();
     let (figure, attempt) = match TRY.get(place(&id)) {
         Some((_, figure, attempt)) => ((*figure).to_owned(), (*attempt).to_owned()),
         None => (
@@ -195,8 +198,6 @@ fn describe(id: String, text: &str) -> Item {
             paragraphs.find_map(|p| p.strip_prefix("Try: ").map(str::to_owned)).unwrap_or_default(),
         ),
     };
-    let title = text.split_once("title \"").and_then(|(_, rest)| rest.split_once('"'));
-    let title = title.map_or_else(|| id.clone(), |(t, _)| t.to_owned());
     Item { id, title, figure, about, attempt }
 }
 
