@@ -1,6 +1,6 @@
 /** Numbers the way people read them. */
 
-/** A length in metres as m, mm or µm with three digits. */
+/** A length in metres as m, mm, µm or nm with three digits; below that nobody needs to know. */
 export function length(metres: number): string {
   const a = Math.abs(metres);
   if (!Number.isFinite(metres)) return '–';
@@ -8,7 +8,8 @@ export function length(metres: number): string {
   if (a >= 1) return `${digits(metres)} m`;
   if (a >= 1e-4) return `${digits(metres * 1e3)} mm`;
   if (a >= 1e-7) return `${digits(metres * 1e6)} µm`;
-  return `${metres.toExponential(1)} m`;
+  if (a >= 1e-9) return `${digits(metres * 1e9)} nm`;
+  return '< 1 nm';
 }
 
 /** Three significant digits without an exponent where that is short. */

@@ -35,8 +35,9 @@ const layer = h('div', { class: 'layer' });
 const banner = h('div', { class: 'banner', role: 'alert', hidden: true });
 const toast = h('div', { class: 'toast', role: 'status', hidden: true });
 const caption = h('div', { class: 'caption', role: 'status' });
+const hint = h('div', { class: 'invitation', role: 'note', hidden: true });
 const title = h('h1', {}, 'Linkwork');
-const view = h('div', { class: 'view' }, canvas, layer, caption, banner, toast);
+const view = h('div', { class: 'view' }, canvas, layer, caption, hint, banner, toast);
 const bar = h('header', { class: 'bar' });
 const docks = new Docks();
 document
@@ -165,8 +166,15 @@ function remark(): void {
     const { name, kind } = app.scene!.solids[solid]!;
     caption.textContent = kind === 'dynamic' ? name : `${name} (${kind})`;
   } else {
-    caption.textContent = touched ? '' : 'Drag any part. Space lets time run, ? lists the keys.';
+    caption.textContent = '';
   }
+  // Until something was held, the page says how, and what is worth it here.
+  const todo = app.hello?.gallery.find((g) => g.id !== '' && g.id === app.scene?.name)?.attempt;
+  hint.replaceChildren(
+    h('b', {}, app.hello && matchMedia('(pointer: coarse)').matches ? 'Drag any part with a finger.' : 'Drag any part.'),
+    todo ? ` Try: ${todo}` : ' Space lets time run, ? lists the keys.',
+  );
+  hint.hidden = touched || !app.scene;
   refresh();
 }
 hands.onchange = () => {
@@ -186,7 +194,10 @@ app.on('scene', (scene) => {
   }
   overlays.load(scene, scene.radius);
   marked = new Set();
-  if (scene.name !== fitted) hands.forget();
+  if (scene.name !== fitted) {
+    hands.forget();
+    touched = false;
+  }
   for (const note of scene.notes) app.toast(note);
   remark();
 });

@@ -116,6 +116,8 @@ export interface Settings {
 export interface GalleryItem {
   id: string;
   title: string;
+  /** The papers' figure that it stands for. */
+  figure: string;
   about: string;
   attempt: string;
 }

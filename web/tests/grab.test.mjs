@@ -55,7 +55,11 @@ test('a drag moves the grabbed point to the pointer, and every loop stays closed
   const { tolerance } = await settings(page);
   const from = await grip(page, 'rocker', [1.1, 0, 0]);
   await page.mouse.move(from.x, from.y);
-  await until('the rocker lights up under the mouse', () => page.evaluate(() => linkwork.app.scene.solids[linkwork.pointer.hovered]?.name === 'rocker'));
+  await until('the rocker is under the mouse', () => page.evaluate(() => linkwork.app.scene.solids[linkwork.pointer.hovered]?.name === 'rocker'));
+  assert.equal(await page.evaluate(() => linkwork.solids.marks.get(linkwork.pointer.hovered)), 'hover', 'it lights up');
+  assert.equal(await page.locator('.caption').innerText(), 'rocker');
+  assert.equal(await page.evaluate(() => linkwork.stage.canvas.style.cursor), 'grab');
+  assert.ok(await page.locator('.invitation').isVisible(), 'the page says what to do');
   const to = await turn(await takeRocker(), -0.24);
   const rest = await until('it rests', async () => {
     const f = await frame(page);
@@ -66,6 +70,7 @@ test('a drag moves the grabbed point to the pointer, and every loop stays closed
   assert.ok(rest.gap <= tolerance, `loops are closed: ${rest.gap}`);
   const shown = await page.evaluate((p) => linkwork.stage.toPage(new linkwork.THREE.Vector3(...p)), rest.grabs[0].grip);
   assert.ok(apart(shown, to) < 12, `the grip is ${apart(shown, to)} px from the pointer`);
+  assert.ok(!(await page.locator('.invitation').isVisible()), 'and stops saying so once it is done');
   await page.mouse.up();
   await held(0);
   assert.deepEqual(page.complaints, []);

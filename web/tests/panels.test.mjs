@@ -52,7 +52,8 @@ test('every scene of the gallery opens without a complaint and is seen', async (
   await page.locator('.card img').last().scrollIntoViewIfNeeded();
   assert.ok(pictures_[0], 'the first drawing is there');
   assert.equal(await page.locator('.card[aria-current="true"]').count(), 1);
-  assert.ok((await page.locator('.card .try').count()) >= 15, 'each says what to try');
+  assert.equal(await page.locator('.card .try').count(), ids.length, 'each says what to try');
+  assert.ok((await page.locator('.card .figure').count()) >= 12, 'the papers\' figures are named');
   await page.screenshot({ path: `${pictures}/gallery.png` });
   await page.click('.card[data-scene=""]');
   await ready(page, file);
@@ -117,7 +118,7 @@ test('the budget slider changes the receipt, and the achieved error stands besid
   await panel('settings');
   await page.locator('#budget').fill('0');
   await until('a millisecond is allowed', async () => (await frame(page)).allowed === 1);
-  await until('the receipt says so', async () => /mm|µm|e-/.test(await page.locator('#receipt').innerText()) && (await page.locator('#receipt').innerText()).includes('of 1.00 ms'));
+  await until('the receipt says so', async () => /mm|µm|nm/.test(await page.locator('#receipt').innerText()) && (await page.locator('#receipt').innerText()).includes('of 1.00 ms'));
   await page.locator('#budget').fill('-1');
   await until('a tenth', async () => Math.abs((await frame(page)).allowed - 0.1) < 1e-6);
   await page.locator('#budget').fill('1.31');
@@ -139,6 +140,65 @@ test('overlays can be switched, and a selected constraint shows both ends and it
   await page.screenshot({ path: `${pictures}/overlays.png` });
   await panel('settings');
   for (const key of ['frames', 'limits', 'centres', 'forces']) await page.uncheck(`#overlay-${key}`);
+});
+
+test('overlays draw what they say: black and grey joints, frames, arcs, centres, forces', async () => {
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: 'reach' } }));
+  await ready(page, 'reach');
+  await command(page, { do: 'run', on: true });
+  await frames(page, 3);
+  await page.evaluate(() => linkwork.app.select(null));
+  /** Bars, dots and arrow heads that are drawn through the solids, with one overlay alone. */
+  const drawnWith = async (key) => {
+    await page.evaluate((key) => {
+      for (const k of Object.keys(linkwork.app.overlays)) linkwork.app.setOverlay(k, k === key);
+    }, key);
+    await frames(page, 2);
+    await drawn(page, 2);
+    return page.evaluate(() => {
+      const o = linkwork.overlays;
+      const colours = [o.solid, o.dots, o.boxes].flatMap((m) => Array.from({ length: m.mesh.count }, (_, i) => Array.from(m.mesh.instanceColor.array.slice(3 * i, 3 * i + 3)).map((x) => x.toFixed(2)).join(' ')));
+      return { bars: o.over.mesh.count, dots: o.overDots.mesh.count, heads: o.cones.mesh.count, colours };
+    });
+  };
+  const none = await drawnWith('nothing');
+  assert.deepEqual([none.bars, none.dots, none.heads, none.colours.length], [0, 0, 0, 0]);
+  const joints = await drawnWith('joints');
+  assert.equal(joints.colours.length, 5, 'a mark for each joint');
+  assert.equal(new Set(joints.colours).size, 2, `the secondary one has another colour: ${joints.colours}`);
+  assert.equal((await drawnWith('frames')).bars, 30, 'three axes on both sides of five joints');
+  assert.ok((await drawnWith('limits')).bars > 15, 'an arc of many pieces at the shoulder');
+  assert.equal((await drawnWith('centres')).dots, 4, 'four movable solids');
+  const forces = await until('forces are known', async () => {
+    const now = await drawnWith('forces');
+    return now.heads > 0 ? now : null;
+  });
+  assert.ok(forces.bars >= forces.heads);
+  await page.evaluate(() => linkwork.app.setOverlay('joints', true));
+  await page.evaluate(() => linkwork.app.setOverlay('gaps', true));
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: '' } }));
+  await ready(page, file);
+});
+
+test('F looks at what is selected, Home at everything', async () => {
+  await command(page, { do: 'run', on: false });
+  const off = () =>
+    page.evaluate(() => {
+      const { stage, solids, app, THREE } = linkwork;
+      const box = solids.bounds(new Set([app.scene.solids.findIndex((s) => s.name === 'crank')])).applyMatrix4(stage.root.matrixWorld);
+      return stage.controls.target.distanceTo(box.getCenter(new THREE.Vector3()));
+    });
+  const far = () => page.evaluate(() => linkwork.stage.camera.position.distanceTo(linkwork.stage.controls.target));
+  await page.evaluate(() => linkwork.stage.resetView());
+  await page.evaluate(() => linkwork.app.select({ kind: 'solid', id: linkwork.app.scene.solids.findIndex((s) => s.name === 'crank') }));
+  await page.locator('.view canvas').focus();
+  await until('the view rests', () => page.evaluate(() => linkwork.stage.flight === null));
+  const home = await far();
+  assert.ok((await off()) > 0.2);
+  await page.keyboard.press('f');
+  await until('the crank is in the middle', async () => (await off()) < 1e-3 && (await far()) < 0.9 * home);
+  await page.keyboard.press('Home');
+  await until('everything is seen again', async () => Math.abs((await far()) - home) < 1e-6 * home);
 });
 
 test('a constraint is switched off and on again', async () => {
@@ -245,6 +305,13 @@ test('two methods on one clock: a ghost and a table', async () => {
     return f.ghosts.length === 1 && f.ghosts[0].some((x, i) => Math.abs(x - f.poses[i]) > 1e-6);
   });
   assert.ok(await page.evaluate(() => linkwork.stage.root.children.filter((c) => c.visible).length >= 4));
+  // Four at once.
+  await page.locator('.ghost-method').nth(1).selectOption('baumgarte');
+  await page.locator('.ghost-method').nth(2).selectOption('post-stabilization');
+  await page.click('#compare-start');
+  await until('the table has four rows', async () => (await page.locator('#compare-table tbody tr').count()) === 4);
+  await until('three ghosts', async () => (await frame(page)).ghosts.length === 3);
+  await page.screenshot({ path: `${pictures}/compare.png` });
   await page.click('#compare-stop');
   await until('it ends', async () => (await frame(page)).ghosts.length === 0);
 });
@@ -256,7 +323,10 @@ test('what can be saved: picture, 3D file, log, and a link that carries the scen
     return (await import('node:fs/promises')).readFile(await saved.path());
   };
   assert.equal((await take('save-png')).subarray(1, 4).toString(), 'PNG');
-  assert.equal((await take('save-glb')).subarray(0, 4).toString(), 'glTF');
+  const glb = await take('save-glb');
+  assert.equal(glb.subarray(0, 4).toString(), 'glTF');
+  const gltf = JSON.parse(glb.subarray(20, 20 + glb.readUInt32LE(12)).toString());
+  assert.ok(gltf.animations?.[0]?.channels.length >= 3, 'the solids move in it');
   const recorded = await take('save-log');
   const log = JSON.parse(recorded.toString());
   assert.ok(log.version === 1 && log.entries.length > 10 && /^[0-9a-f]{16}$/.test(log.hash));
@@ -356,6 +426,28 @@ test('a phone: everything can be reached, and one finger drags', async () => {
   await small.screenshot({ path: `${pictures}/phone.png` });
   await finger('touchEnd');
   await until('free', async () => (await frame(small)).grabs.length === 0);
+  // Two fingers on two solids are two hands.
+  const fingers = (type, ...points) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+  await drawn(small, 2);
+  const one = await grip(small, 'rocker', [0.6, 0, 0]);
+  const two = await grip(small, 'crank', [0.3, 0, 0]);
+  await fingers('touchStart', [one.x, one.y]);
+  await fingers('touchStart', [one.x, one.y], [two.x, two.y]);
+  await until('two hands hold', async () => (await frame(small)).grabs.length === 2);
+  await fingers('touchEnd');
+  await until('both let go', async () => (await frame(small)).grabs.length === 0);
+  // Two fingers beside the solids zoom, and who prefers stillness sees no gliding afterwards.
+  const far = () => small.evaluate(() => linkwork.stage.camera.position.distanceTo(linkwork.stage.controls.target));
+  const before = await far();
+  const [x, y] = [view.x + view.width / 2, view.y + 24];
+  await fingers('touchStart', [x - 20, y], [x + 20, y]);
+  for (let i = 1; i <= 6; i++) await fingers('touchMove', [x - 20 - 12 * i, y], [x + 20 + 12 * i, y]);
+  await fingers('touchEnd');
+  await until('nearer', async () => (await far()) < 0.8 * before);
+  assert.equal((await frame(small)).grabs.length, 0, 'nothing was grabbed');
+  assert.equal(await small.evaluate(() => linkwork.stage.controls.enableDamping), false);
+  await small.evaluate(() => linkwork.stage.resetView());
+  assert.equal(await small.evaluate(() => linkwork.stage.flight), null, 'the view jumps');
   assert.deepEqual(small.complaints, []);
   await phone.close();
 });

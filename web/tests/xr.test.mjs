@@ -74,9 +74,17 @@ test('select grabs along the ray, the solid follows, and letting go leaves it', 
   const [x, y, z] = await world('rocker', [1.1, 0, 0]);
   await place('right', [x, y, z + 1]);
   await looks();
+  // What the controllers' motors are told.
+  await page.evaluate(() => {
+    window.felt = [];
+    for (const c of linkwork.xr.controllers) {
+      Object.defineProperty(c.source.gamepad, 'hapticActuators', { configurable: true, value: [{ pulse: (s, ms) => (felt.push([c.hand, s, ms]), Promise.resolve(true)) }] });
+    }
+  });
   const pulses = await page.evaluate(() => linkwork.xr.pulses);
   await press('right', 'trigger', 1);
   await held(1);
+  assert.deepEqual((await page.evaluate(() => felt)).map(([hand]) => hand), ['right'], 'the hand that took hold feels it');
   const [g] = await grabs();
   assert.equal(await name(g.solid), 'rocker');
   assert.ok((await page.evaluate(() => linkwork.xr.pulses)) > pulses, 'a tick is felt');

@@ -33,6 +33,8 @@ const SCENES: &[Expected] = &[
     scene("cardan-shaft", [3, 4, 17], 1, 0),
     // Figure 3 of Faure 1998: 758 scalar constraints, six iterations.
     scene("characters", [190, 196, 758], 382, 6),
+    // Figure 4 of Faure 1998.
+    scene("circle", [2, 1, 2], 4, 0),
     scene("figure2", [3, 2, 6], 12, 10),
     scene("fourbar", [3, 4, 20], 1, 0),
     scene("jansen", [8, 10, 50], 1, 6),

@@ -348,6 +348,75 @@ fn the_budget_shows_in_the_receipt_and_replays_without_a_clock() {
     assert!(last(&coarse).coarse && last(&coarse).iterations == 2, "{:?}", last(&coarse));
 }
 
+/// A free net whirled round by a corner for ten seconds, coarsely: no joint opens so far that anybody would see it.
+#[test]
+fn coarse_steps_leave_no_gap_that_can_be_seen() {
+    let mut s = open("mesh5");
+    do_it(&mut s, Command::Run { on: true });
+    let solid = last_solid(&s);
+    let from = point(&s, &solid, [0.0; 3]);
+    grab(&mut s, 1, &solid, [0.0; 3], GripMode::Pin);
+    let mut worst = 0.0_f64;
+    for k in 0..600 {
+        let angle = f64::from(k) * 0.05;
+        drag(&mut s, 1, from + Vector::new(angle.sin(), 1.0 - angle.cos(), 0.5 * angle.sin()) * 0.3);
+        worst = worst.max(s.tick(TICK, &|| 0.0).gaps.position);
+    }
+    assert!(worst < 0.01, "{worst} m between bars of a metre");
+    assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+}
+
+/// A budget cuts an iterative solver's own iterations, too, down to the five of Faure 1998, section 4.3.
+#[test]
+fn a_budget_reaches_into_an_iterative_solver() {
+    let run = |budget: Option<f64>| {
+        let mut s = open("mesh5");
+        for command in [
+            Command::Solver { name: "full-iterative".into() },
+            Command::Policy { policy: Policy::AlwaysExact },
+            Command::Tolerance { value: 1e-10 },
+            Command::Gravity { value: [0.0, -9.81, 0.0] },
+            Command::Budget { ms: budget },
+            Command::Run { on: true },
+        ] {
+            do_it(&mut s, command);
+        }
+        let solid = last_solid(&s);
+        grab(&mut s, 1, &solid, [0.0; 3], GripMode::Pull);
+        let clock = slow_clock(6.0);
+        let mut most = 0;
+        for k in 0..20 {
+            let report = s.tick(TICK, &clock);
+            if k >= 5 {
+                most = most.max(report.solver_iterations);
+            }
+        }
+        assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+        most
+    };
+    let (free, tight) = (run(None), run(Some(1.0)));
+    assert!(tight > 0 && 2 * tight < free, "{tight} of {free}");
+}
+
+/// Iterative solvers are for the steps: a hand asks for dozens of solves to rounding, which no budget could cut short.
+#[test]
+fn hands_cost_the_same_with_every_solver() {
+    let posed = |solver: &str| {
+        let mut s = open("walker");
+        do_it(&mut s, Command::Mode { mode: Mode::Kinematic });
+        do_it(&mut s, Command::Solver { name: solver.into() });
+        let solid = last_solid(&s);
+        let from = point(&s, &solid, [0.0; 3]);
+        grab(&mut s, 1, &solid, [0.0; 3], GripMode::Pin);
+        drag(&mut s, 1, from + Vector::new(0.05, 0.02, 0.0));
+        let report = ticks(&mut s, 5);
+        (report.iterations, report.solver_iterations, s.hash())
+    };
+    let direct = posed("sparse-direct");
+    assert_eq!(posed("full-iterative"), direct);
+    assert_eq!(posed("structured-iterative"), direct);
+}
+
 #[test]
 fn two_hands_and_handing_over() {
     for mode in [Mode::Dynamic, Mode::Kinematic] {

@@ -35,6 +35,7 @@ export function gallery(app: App): Panel {
             },
             item.id ? h('img', { src: app.url(`thumb/${item.id}.svg`), alt: '', loading: 'lazy', width: 160, height: 100 }) : null,
             h('strong', {}, item.title),
+            item.figure ? h('span', { class: 'figure' }, item.figure) : null,
             h('span', { class: 'about' }, item.about),
             item.attempt ? h('span', { class: 'try' }, h('b', {}, 'Try: '), item.attempt) : null,
           ),

@@ -89,7 +89,7 @@ export function plots(app: App): Panel & { rows: () => number } {
           scales: { x: { time: false }, ...(chart.log && { y: { distr: 3 } }) },
           axes: [
             { ...axis, size: 28 },
-            { ...axis, size: 46, values: (_u: uPlot, v: number[]) => v.map((x) => (x === null ? '' : digits(x))) },
+            { ...axis, size: 46, values: (_u: uPlot, v: number[]) => v.map((x) => (x === null ? '' : chart.log ? x.toExponential(0) : digits(x))) },
           ],
           series: [
             {},

@@ -55,7 +55,8 @@ export function settings(app: App): Panel {
       // A slider in the user's hand is not moved by the echo of its own change.
       if (document.activeElement === input && input.matches(':active')) return;
       input.value = String(x);
-      out.textContent = show(Number(input.value));
+      // What is set, which may lie between two notches.
+      out.textContent = show(x);
     };
     return { row, set, out, input };
   };

@@ -147,9 +147,9 @@ export class Solids {
     if ((this.marks.get(solid) ?? 'none') === mark) return;
     this.marks.set(solid, mark);
     const color = this.colors[solid]!.clone();
-    if (mark === 'hover') color.lerp(new THREE.Color(0xffffff), 0.25);
+    if (mark === 'hover') color.lerp(new THREE.Color(0xffffff), 0.38);
     if (mark === 'selected') color.lerp(new THREE.Color(0xffb347), 0.25);
-    if (mark === 'held') color.lerp(new THREE.Color(0xffd27a), 0.4);
+    if (mark === 'held') color.lerp(new THREE.Color(0xffffff), 0.5);
     for (const { mesh, instances } of this.batches) {
       instances.forEach((instance, k) => {
         if (instance.solid !== solid) return;

@@ -98,6 +98,20 @@ impl Recording {
 struct Ghost {
     session: Session,
     report: TickReport,
+    /// Milliseconds and iterations of the last tick that had something to do: the others would only show zeros.
+    worked: (f64, u32),
+}
+
+impl Ghost {
+    fn note(&mut self, report: TickReport) {
+        self.worked = work_of(&report).unwrap_or(self.worked);
+        self.report = report;
+    }
+}
+
+/// What a tick took, if it did anything.
+fn work_of(report: &TickReport) -> Option<(f64, u32)> {
+    (report.steps > 0).then_some((report.receipt.used_ms, report.iterations))
 }
 
 /// All that the thread owns.
@@ -108,6 +122,8 @@ pub struct Driver {
     home: Option<PathBuf>,
     stamp: Option<SystemTime>,
     ghosts: Vec<Ghost>,
+    /// As in [`Ghost`].
+    worked: (f64, u32),
     recording: Recording,
     hub: Arc<Hub>,
     tick: u32,
@@ -134,6 +150,7 @@ impl Driver {
             source,
             home,
             ghosts: Vec::new(),
+            worked: (0.0, 0),
             recording: Recording::default(),
             hub,
             tick: 0,
@@ -201,11 +218,15 @@ impl Driver {
             let ghosts = &mut self.ghosts;
             std::thread::scope(|scope| {
                 for ghost in ghosts.iter_mut() {
-                    scope.spawn(move || ghost.report = ghost.session.tick(elapsed, &clock));
+                    scope.spawn(move || {
+                        let report = ghost.session.tick(elapsed, &clock);
+                        ghost.note(report);
+                    });
                 }
                 session.tick(elapsed, &clock)
             })
         };
+        self.worked = work_of(&report).unwrap_or(self.worked);
         self.tick = self.tick.wrapping_add(1);
         self.publish(&report, elapsed);
         if !self.ghosts.is_empty() && self.tick.is_multiple_of(TABLE_TICKS) {
@@ -368,7 +389,7 @@ impl Driver {
                 session.apply(command).map_err(|e| Refusal::new(e.to_string()))?;
             }
             let report = session.look();
-            ghosts.push(Ghost { session, report });
+            ghosts.push(Ghost { session, report, worked: (0.0, 0) });
         }
         self.ghosts = ghosts;
         if !self.ghosts.is_empty() {
@@ -446,7 +467,7 @@ impl Driver {
     }
 
     fn tell_table(&self, report: &TickReport) {
-        let row = |k: usize, s: &Session, r: &TickReport| {
+        let row = |k: usize, s: &Session, r: &TickReport, (ms, iterations): (f64, u32)| {
             let apart =
                 s.poses().zip(self.session.poses()).map(|(a, b)| (a.translation - b.translation).length());
             json!({
@@ -456,12 +477,13 @@ impl Driver {
                 "gap": r.gaps.position,
                 "energy": r.energy.total,
                 "drift": apart.fold(0.0, f64::max),
-                "ms": r.receipt.used_ms,
-                "iterations": r.iterations,
+                "ms": ms,
+                "iterations": iterations,
             })
         };
-        let mut rows = vec![row(0, &self.session, report)];
-        rows.extend(self.ghosts.iter().enumerate().map(|(k, g)| row(k + 1, &g.session, &g.report)));
+        let mut rows = vec![row(0, &self.session, report, self.worked)];
+        let ghosts = self.ghosts.iter().enumerate();
+        rows.extend(ghosts.map(|(k, g)| row(k + 1, &g.session, &g.report, g.worked)));
         self.hub.table.send_replace(message(json!({ "event": "compare", "rows": rows })));
     }
 }

@@ -1,6 +1,7 @@
 //! The scenes that come with the program: their text, what they show and what to try, and a drawing of each.
 
 use linkwork::formats::{Background, SvgOptions, svg};
+use linkwork::generate;
 use linkwork::session::Session;
 use rust_embed::RustEmbed;
 use serde::Serialize;
@@ -9,35 +10,145 @@ use serde::Serialize;
 #[folder = "../../scenes/"]
 struct Scenes;
 
-/// Shown first: those that reward a grab at once. The others follow by name.
-const FIRST: [&str; 8] =
-    ["fourbar", "jansen", "stewart", "mesh5", "characters", "scissor-lift", "reach", "snake"];
+/// What a hand can do with each scene, the inviting ones first, and the figure it stands for. What the files themselves
+/// say under `Try:` is about their text and the command line.
+const TRY: [(&str, &str, &str); 26] = [
+    (
+        "fourbar",
+        "",
+        "drag the tip of the triangle. Then pull the blue rocker farther than it goes: what is missing turns red.",
+    ),
+    ("jansen", "", "catch the foot in its stride. Under Kinematic, lead the red crank round by hand."),
+    (
+        "stewart",
+        "",
+        "tilt the plate by its rim; with Shift it stays level. Pull it beyond the reach of its legs.",
+    ),
+    (
+        "mesh5",
+        "Faure 1998, Figure 5",
+        "lift a corner. It follows coarsely while you drag and closes to a micrometre when you rest: see the gap below.",
+    ),
+    (
+        "characters",
+        "Faure 1998, Figure 3 · Faure 1999, Figure 2",
+        "pull an acrobat by the hand: all ten come along, and nobody lets go.",
+    ),
+    (
+        "scissor-lift",
+        "",
+        "push the platform down, or the slide at the foot in: one freedom moves nine solids.",
+    ),
+    (
+        "reach",
+        "",
+        "swing the elbow: the hand stays at its target. Switch off “grip” under Parts, and the arm is yours.",
+    ),
+    (
+        "snake",
+        "Gascuel & Gascuel 1994, Figure 5",
+        "press Space: the tail slides to the stop and the whip throws the snake back. Catch it in flight.",
+    ),
+    (
+        "circle",
+        "Faure 1998, Figure 4",
+        "press Space, catch the particle and throw it. It never leaves the circle.",
+    ),
+    ("figure2", "Faure 1998, Figure 2", "pull the discs apart: the bar comes along, and turns."),
+    (
+        "shaken-plate",
+        "Faure 1998, Figure 6",
+        "catch the lowest rung while the plate shakes, and pull the ladder tight.",
+    ),
+    (
+        "otary",
+        "Gascuel & Gascuel 1994, Figure 6",
+        "take the ball to the rim and beyond: it stays on the tray.",
+    ),
+    (
+        "monocycle",
+        "Gascuel & Gascuel 1994, Figure 7",
+        "turn the wheel by its rim: the legs follow the pedals.",
+    ),
+    (
+        "ladder",
+        "Faure 1999, Figure 3",
+        "press Space, and it swings down. Catch the last rung; pull it out straight.",
+    ),
+    (
+        "seaweed",
+        "Faure 1999, Figure 4",
+        "bend a plant and let go. Join two solids under Parts to tie both plants together.",
+    ),
+    (
+        "pendulum",
+        "Faure 1999, Figure 5",
+        "press Space to let it swing, catch the plate, pull it aside and let go again.",
+    ),
+    (
+        "shape",
+        "Faure 1999, Figure 6",
+        "lift a corner of 320 bars and 1557 constraints. Then set the budget to 1 ms and watch the error beside it.",
+    ),
+    (
+        "arm2",
+        "Hong 2005, Figures 1 to 3",
+        "press Space and it falls. Compare: three methods part from here, on one clock.",
+    ),
+    (
+        "arm10",
+        "Hong 2005, Figure 4",
+        "press Space; catch the end and crack the whip. Plots show what the gap does.",
+    ),
+    ("bead-on-curve", "", "draw the red bead round the knot. Press Space and throw it."),
+    ("bricard", "", "drag any corner: by counting nothing here can move."),
+    ("cardan-shaft", "", "hold a turning flange back by its rim, then let go."),
+    ("sarrus", "", "press the platform down: a straight line, made from pins alone."),
+    ("screw-press", "", "turn the handle by a knob: the platen goes down 0.2 m in each turn."),
+    ("slider-crank", "", "hold the piston against the motor. Under Kinematic, turn the wheel by hand."),
+    (
+        "walker",
+        "",
+        "under Kinematic, drag the red crankshaft round: six legs walk. Or lift it all by one foot.",
+    ),
+];
+
+/// Figures that `linkwork generate` makes: name here, kind, sizes, title.
+const MADE: [(&str, &str, &[usize], &str); 5] = [
+    ("ladder", "ladder", &[4, 5], "A ladder of bars"),
+    ("seaweed", "seaweed", &[2], "Seaweed"),
+    ("shape", "net", &[11, 11], "A shape of 320 solids"),
+    ("arm2", "chain", &[2], "An arm of two links"),
+    ("arm10", "chain", &[10], "An arm of ten links"),
+];
 
 /// What the page's gallery shows of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
-    /// File name without its ending.
+    /// File name without its ending, or that of a made one.
     pub id: String,
     /// Title of the scene.
     pub title: String,
+    /// The papers' figure that it stands for, if any.
+    pub figure: String,
     /// First sentence of its comment.
     pub about: String,
-    /// What its comment says behind `Try:`.
+    /// What to do with it.
     pub attempt: String,
 }
 
 /// Every scene, the inviting ones first.
 pub fn items() -> Vec<Item> {
-    let mut items: Vec<Item> = Scenes::iter()
-        .filter_map(|file| {
-            let id = file.strip_suffix(".lw")?.to_owned();
-            let text = text(&id)?;
-            Some(describe(id, &text))
-        })
-        .collect();
-    let place = |id: &str| FIRST.iter().position(|f| *f == id).unwrap_or(FIRST.len());
+    let files = Scenes::iter().filter_map(|file| file.strip_suffix(".lw").map(str::to_owned));
+    let made = MADE.iter().map(|(id, ..)| (*id).to_owned());
+    let mut items: Vec<Item> =
+        files.chain(made).filter_map(|id| text(&id).map(|text| describe(id, &text))).collect();
     items.sort_by(|a, b| (place(&a.id), &a.id).cmp(&(place(&b.id), &b.id)));
     items
+}
+
+fn place(id: &str) -> usize {
+    TRY.iter().position(|(name, ..)| *name == id).unwrap_or(TRY.len())
 }
 
 /// The entry of the file that the viewer was opened with: the way back to it.
@@ -45,6 +156,7 @@ pub fn own(name: &str) -> Item {
     Item {
         id: String::new(),
         title: name.to_owned(),
+        figure: String::new(),
         about: "The file that the viewer was opened with.".into(),
         attempt: "edit it here or in your editor: the viewer reads it again whenever it is saved.".into(),
     }
@@ -52,6 +164,13 @@ pub fn own(name: &str) -> Item {
 
 /// The text of a scene.
 pub fn text(id: &str) -> Option<String> {
+    if let Some((_, kind, sizes, title)) = MADE.iter().find(|(name, ..)| *name == id) {
+        let text = generate::generate(kind, sizes, 1.0).ok()?;
+        // Under the name that the gallery gives it.
+        let (before, rest) = text.split_once("title \"")?;
+        let (_, after) = rest.split_once('"')?;
+        return Some(format!("{before}title \"{title}\"{after}"));
+    }
     let file = Scenes::get(&format!("{id}.lw"))?;
     String::from_utf8(file.data.into_owned()).ok()
 }
@@ -67,11 +186,19 @@ fn describe(id: String, text: &str) -> Item {
     let comment = text.strip_prefix("/*").and_then(|t| t.split_once("*/")).map_or("", |(c, _)| c);
     let flat = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut paragraphs = comment.split("\n\n").map(flat).filter(|p| !p.is_empty());
-    let about = paragraphs.next().unwrap_or_default();
-    let attempt = paragraphs.find_map(|p| p.strip_prefix("Try: ").map(str::to_owned)).unwrap_or_default();
     let title = text.split_once("title \"").and_then(|(_, rest)| rest.split_once('"'));
     let title = title.map_or_else(|| id.clone(), |(t, _)| t.to_owned());
-    Item { id, title, about, attempt }
+    // The comments of generated ones open with a title, which is no sentence.
+    let generated = text.contains("linkwork generate ");
+    let about = paragraphs.nth(usize::from(generated)).unwrap_or_default();
+    let (figure, attempt) = match TRY.get(place(&id)) {
+        Some((_, figure, attempt)) => ((*figure).to_owned(), (*attempt).to_owned()),
+        None => (
+            String::new(),
+            paragraphs.find_map(|p| p.strip_prefix("Try: ").map(str::to_owned)).unwrap_or_default(),
+        ),
+    };
+    Item { id, title, figure, about, attempt }
 }
 
 #[cfg(test)]
@@ -85,10 +212,36 @@ mod tests {
         assert_eq!(items[0].id, "fourbar");
         for item in &items {
             assert!(!item.title.is_empty() && !item.about.is_empty(), "{item:?}");
+            assert_ne!(item.about, item.title);
             assert!(!item.attempt.is_empty() && !item.attempt.contains("*/"), "{item:?}");
         }
-        assert!(FIRST.iter().all(|f| items.iter().any(|i| i.id == *f)));
+        // Nothing is described that is not there, and nothing is there without words for a hand.
+        assert_eq!(items.iter().map(|i| i.id.as_str()).collect::<Vec<_>>(), TRY.map(|(id, ..)| id));
         assert!(text("../Cargo").is_none() && drawing("no-such-scene").is_none());
+    }
+
+    #[test]
+    fn every_figure_of_the_papers_that_shows_a_mechanism_is_one_click_away() {
+        let shown = items().into_iter().map(|i| i.figure).collect::<Vec<_>>().join(" · ");
+        let figures = [
+            ("Faure 1998", &["2", "3", "4", "5", "6"][..]),
+            ("Faure 1999", &["2", "3", "4", "5", "6"]),
+            ("Gascuel & Gascuel 1994", &["5", "6", "7"]),
+        ];
+        for (paper, numbers) in figures {
+            for n in numbers {
+                assert!(shown.contains(&format!("{paper}, Figure {n}")), "{paper}, Figure {n}");
+            }
+        }
+        assert!(shown.contains("Hong 2005, Figures 1 to 3") && shown.contains("Hong 2005, Figure 4"));
+        // The sizes that the papers print.
+        let sizes = |id: &str| {
+            let session =
+                Session::open(&text(id).expect("a scene"), &mut |_| Err("none".into())).expect("good");
+            (session.mechanism().solid_count(), session.mechanism().scalar_constraints())
+        };
+        assert_eq!(sizes("shape"), (320, 1557));
+        assert_eq!(sizes("seaweed").1, 216);
     }
 
     #[test]

@@ -384,7 +384,10 @@ impl fmt::Display for SessionError {
             SessionError::Text { diagnostics } => {
                 let errors = diagnostics.iter().filter(|d| d.is_error);
                 let first = errors.clone().next().map_or("", |d| d.message.as_str());
-                write!(f, "the text has {} errors; the first: {first}", errors.count())
+                match errors.count() {
+                    1 => write!(f, "the text has an error: {first}"),
+                    n => write!(f, "the text has {n} errors; the first: {first}"),
+                }
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use super::history::{Edits, Ring};
 use super::log::Log;
-use super::{CATCH_UP, Session, tick};
+use super::{Session, tick};
 use crate::measure::Meter;
 use crate::rows::Rows;
-use crate::step::{Pace, Workspace};
+use crate::step::Workspace;
 use std::collections::BTreeMap;
 
 impl Session {
@@ -31,7 +31,8 @@ impl Session {
             gestures: self.gestures,
             history,
             edits: Edits::default(),
-            pace: Pace::new(self.settings.step, CATCH_UP),
+            // The same clock to the fraction of a step: otherwise one would run behind the other.
+            pace: self.pace,
             cost: tick::Cost::default(),
             since_drag: self.since_drag,
             settled: false,
@@ -82,5 +83,18 @@ mod tests {
         (0..20).for_each(|_| drop(two.tick(1.0 / 60.0, &clock)));
         assert_ne!(one.hash(), two.hash());
         assert!(two.log().cut, "a fork cannot be replayed");
+    }
+
+    #[test]
+    fn a_fork_between_two_steps_keeps_the_beat() {
+        let mut one = Session::open(ARM, &mut |_| Err("none".into())).unwrap();
+        one.apply(Command::Run { on: true }).unwrap();
+        let clock = || 0.0;
+        (0..4).for_each(|_| drop(one.tick(0.011, &clock)));
+        let mut two = one.fork();
+        for _ in 0..20 {
+            let [a, b] = [&mut one, &mut two].map(|s| s.tick(0.011, &clock));
+            assert_eq!((a.steps, a.hash), (b.steps, b.hash));
+        }
     }
 }

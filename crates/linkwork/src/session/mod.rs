@@ -306,8 +306,9 @@ impl Session {
                     return Err(SessionError::Unknown { name: name.clone(), known });
                 }
                 self.settings.method.clone_from(name);
-                // Methods leave different things for the next step.
+                // Methods leave different things for the next step, and cost different things.
                 self.state.memory = Default::default();
+                self.cost = tick::Cost::default();
             }
             Command::Solver { name } => {
                 if SolverKind::from_name(name).is_none() {
@@ -315,6 +316,7 @@ impl Session {
                     return Err(SessionError::Unknown { name: name.clone(), known });
                 }
                 self.settings.solver.clone_from(name);
+                self.cost = tick::Cost::default();
             }
             Command::Tolerance { value } => {
                 if !(1e-14..=1.0).contains(value) {

@@ -11,6 +11,7 @@ use super::{Session, hex};
 use crate::joint::JointId;
 use crate::math::{Vector, log};
 use crate::rows::{Gaps, Rows};
+use crate::solve::SolverKind;
 use crate::state::State;
 use crate::step::{Follow, Method, StepConfig, follow, step};
 
@@ -26,22 +27,35 @@ const SUBSTEPS: u32 = 64;
 const BUDGET_SUBSTEPS: u32 = 4;
 /// Iterations of the second try at a step that went wrong.
 const CAREFUL: u32 = 20;
+/// A gap that anybody sees, in halves of a typical solid: coarse iterations may leave gaps, but not such.
+const VISIBLE: f64 = 0.02;
 
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
+
+/// Iterations that an iterative solver gets at the least: "2 geometrical iterations each of them involving 5 conjugate
+/// gradient iterations allow us to drag the structure interactively" (Faure 1998, section 4.3).
+const LEAST_SOLVER_ITERATIONS: f64 = 5.0;
 
 /// What iterations cost here, seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
+    /// Of geometry, with all that is solved in it.
     iteration: f64,
+    /// Of the solver, with its share of everything else.
+    solver_iteration: f64,
 }
 
 impl Cost {
-    fn learn(&mut self, seconds: f64, iterations: u32) {
+    fn learn(&mut self, seconds: f64, done: &Done) {
         if !(seconds >= 0.0 && seconds.is_finite()) {
             return;
         }
-        let each = seconds / f64::from(iterations.max(1));
-        self.iteration = if self.iteration > 0.0 { 0.8 * self.iteration + 0.2 * each } else { each };
+        let blend = |known: &mut f64, iterations: u32| {
+            let each = seconds / f64::from(iterations.max(1));
+            *known = if *known > 0.0 { 0.8 * *known + 0.2 * each } else { each };
+        };
+        blend(&mut self.iteration, done.iterations);
+        blend(&mut self.solver_iteration, done.solver_iterations);
     }
 }
 
@@ -82,7 +96,7 @@ impl Session {
             self.log.push(work(1));
             let done = if posing { self.pose_once(&effort) } else { self.step_once(&effort) };
             let now = clock();
-            self.cost.learn(now - last, done.iterations);
+            self.cost.learn(now - last, &done);
             last = now;
             taken += 1;
             sum.iterations += done.iterations;
@@ -151,13 +165,25 @@ impl Session {
             effort.tolerance *= COARSE_TOLERANCE;
         }
         let mut squeezed = false;
-        if let Some(ms) = s.budget_ms
-            && self.cost.iteration > 0.0
+        if s.budget_ms.is_some() && !(self.cost.iteration > 0.0) {
+            // What it costs is not known yet: carefully.
+            squeezed = effort.iterations > COARSE_ITERATIONS;
+            effort.iterations = effort.iterations.min(COARSE_ITERATIONS);
+            effort.solver_iterations = effort.solver_iterations.min(COARSE_SOLVER_ITERATIONS);
+        } else if let Some(ms) = s.budget_ms
             && due > 0
         {
-            let affordable = (1e-3 * ms / (f64::from(due) * self.cost.iteration)).floor().clamp(1.0, 1e5);
-            squeezed = (affordable as u32) < effort.iterations;
-            effort.iterations = effort.iterations.min(affordable as u32);
+            let share = 1e-3 * ms / f64::from(due);
+            let affordable = (share / self.cost.iteration).floor().clamp(1.0, 1e5) as u32;
+            squeezed = affordable < effort.iterations;
+            effort.iterations = effort.iterations.min(affordable);
+            // An iterative solver is cut short as well; a factorisation has nothing to cut.
+            if !self.solver().is_exact() && self.cost.solver_iteration > 0.0 {
+                let each = share / (f64::from(effort.iterations) * self.cost.solver_iteration);
+                let affordable = each.floor().clamp(LEAST_SOLVER_ITERATIONS, 1e6) as u32;
+                squeezed |= affordable < effort.solver_iterations;
+                effort.solver_iterations = effort.solver_iterations.min(affordable);
+            }
         }
         (effort, squeezed)
     }
@@ -211,13 +237,22 @@ impl Session {
         self.settled = false;
         let before = self.state.clone();
         let (mut gaps, mut done) = self.try_step(effort);
-        if done.rejected.is_some() {
+        // Gaps that were there before are not this step's doing.
+        let gapes = gaps.worst() > (3.0 * self.gap).max(VISIBLE * self.torn);
+        if done.rejected.is_some() || gapes {
+            let (rough, first_gaps) = (self.state.clone(), gaps);
             self.state = before.clone();
             self.workspace = Default::default();
-            let careful =
-                Effort { iterations: effort.iterations.max(CAREFUL), substeps: SUBSTEPS, ..*effort };
+            // Where a budget counts, the second try may not take hundreds of milliseconds.
+            let substeps = SUBSTEPS.min(2 * effort.substeps);
+            let careful = Effort { iterations: effort.iterations.max(CAREFUL), substeps, ..*effort };
             let first = done;
             (gaps, done) = self.try_step(&careful);
+            let better = done.rejected.is_none() && gaps.worst() < first_gaps.worst();
+            if first.rejected.is_none() && !better {
+                self.state = rough;
+                (gaps, done) = (first_gaps, Done { iterations: done.iterations, ..first });
+            }
             done.iterations += first.iterations;
             done.solver_iterations += first.solver_iterations;
         }
@@ -325,9 +360,12 @@ impl Session {
     }
 
     /// Grips are met a little better than they have to be: trackers snap to their hands within a share of the tolerance.
+    /// Two ranks ask for dozens of solves with one matrix, each to rounding: it is factorised once, whatever solver the
+    /// steps use. By iteration a hand on the walking beast took half a second, and no budget could cut that.
     fn follow_config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
         let config = self.config(effort);
-        StepConfig { tolerance: 0.5 * config.tolerance, ..config }
+        let solver = if config.solver.is_exact() { config.solver } else { SolverKind::SparseDirect };
+        StepConfig { tolerance: 0.5 * config.tolerance, solver, ..config }
     }
 
     /// Nothing moves any more; the poses stay.
@@ -371,14 +409,18 @@ impl Session {
 
     /// Measures the gaps as things are; for after edits.
     pub(super) fn measure(&mut self) -> f64 {
-        self.rows.fill_motion(&self.live, &self.state, |_| crate::joint::Rank::Primary);
-        self.gap = crate::step::rigid_gaps(&self.rows).worst();
+        self.gap = self.gaps_now().worst();
         self.gap
     }
 
+    /// Looking at the gaps must change nothing: replays do not look.
+    fn gaps_now(&mut self) -> Gaps {
+        self.rows.fill_motion(&self.live, &self.state, |_| crate::joint::Rank::Primary);
+        crate::step::rigid_gaps(&self.rows)
+    }
+
     fn report(&mut self, steps: u32, sum: Done, receipt: Receipt) -> TickReport {
-        self.measure();
-        let gaps = crate::step::rigid_gaps(&self.rows);
+        let gaps = self.gaps_now();
         let known = self.forces_known.then_some((&self.workspace, &self.reach_workspace));
         let tolerance = self.settings.tolerance;
         let grabs = self.grips.iter().map(|g| g.report(&self.live, &self.state, known, tolerance)).collect();
