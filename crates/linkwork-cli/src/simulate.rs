@@ -8,7 +8,7 @@ use crate::terminal::{self, Watch};
 use clap::ValueEnum;
 use linkwork::measure::{Energy, Meter, Momentum};
 use linkwork::record::Sample;
-use linkwork::rows::{Gaps, Law, Source};
+use linkwork::rows::Gaps;
 use linkwork::scene::OnMiss;
 use linkwork::solve::SolverKind;
 use linkwork::step::{Rejected, Stages};
