@@ -194,6 +194,8 @@ app.on('scene', (scene) => {
   }
   overlays.load(scene, scene.radius);
   marked = new Set();
+  // What was under the mouse is gone.
+  pointer.hovered = -1;
   if (scene.name !== fitted) {
     hands.forget();
     touched = false;

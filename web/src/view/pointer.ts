@@ -54,10 +54,22 @@ export class Pointer {
     return this.solids.pick(this.ray, movableOnly);
   }
 
+  /** Thin bars on the move, and fingers that hide what they point at: what is a few pixels away is meant, too. */
+  private beside(x: number, y: number, reach: number): Hit | null {
+    for (const r of [0.5 * reach, reach]) {
+      for (let k = 0; k < 8; k++) {
+        const angle = (k * Math.PI) / 4;
+        const hit = this.pick(x + r * Math.cos(angle), y + r * Math.sin(angle));
+        if (hit && this.solids.isMovable(hit.solid)) return hit;
+      }
+    }
+    return null;
+  }
+
   private down(e: PointerEvent): void {
     if (e.target !== this.stage.canvas || e.button !== 0) return;
     this.stage.canvas.focus({ preventScroll: true });
-    const hit = this.pick(e.clientX, e.clientY);
+    const hit = this.pick(e.clientX, e.clientY) ?? this.beside(e.clientX, e.clientY, e.pointerType === 'touch' ? 18 : 8);
     if (this.app.picker) {
       if (hit) this.app.picker(hit.solid, hit.point.toArray() as [number, number, number]);
       e.stopImmediatePropagation();

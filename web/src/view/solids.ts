@@ -144,7 +144,8 @@ export class Solids {
   }
 
   mark(solid: number, mark: Mark): void {
-    if ((this.marks.get(solid) ?? 'none') === mark) return;
+    // A frame or a pointer may still speak of the scene before.
+    if (!this.colors[solid] || (this.marks.get(solid) ?? 'none') === mark) return;
     this.marks.set(solid, mark);
     const color = this.colors[solid]!.clone();
     if (mark === 'hover') color.lerp(new THREE.Color(0xffffff), 0.38);
