@@ -99,8 +99,7 @@ def run(bodies, joints, steps, dt, integrator, pieces, iterations):
         worst = max(worst, gap())
         kinetic, potential = energy()
         drift, most = max(drift, abs(kinetic + potential - start)), max(most, kinetic)
-    return {"integrator": integrator, "pieces": pieces, "iterations": iterations, "seconds": sorted(times)[len(times) // 2],
-            "least": min(times), "gap": worst, "energy": drift / most}
+    return {"integrator": integrator, "pieces": pieces, "iterations": iterations, "times": times, "gap": worst, "energy": drift / most}
 
 
 def main():
@@ -109,6 +108,13 @@ def main():
     for integrator in ["Euler", "implicitfast", "RK4"]:
         for pieces in [1, 2, 4]:
             result = run(bodies, joints, steps, dt, integrator, pieces, 100)
+            # Of every step the fastest of up to three runs, as for the others.
+            for _ in range(2):
+                if sum(result["times"]) < 1.0:
+                    again = run(bodies, joints, steps, dt, integrator, pieces, 100)["times"]
+                    result["times"] = [min(a, b) for a, b in zip(result["times"], again)]
+            times = sorted(result.pop("times"))
+            result["seconds"], result["least"] = times[len(times) // 2], times[0]
             result["version"] = mujoco.__version__
             print(json.dumps(result), flush=True)
 

@@ -48,6 +48,10 @@ pub struct Effort {
     pub substeps: u32,
     /// Less than all: a hand moves.
     pub coarse: bool,
+    /// How often the work may ask whether its time is up before it is: a bound on everything together, pieces and
+    /// iterations of solvers included. Zero: as often as it likes.
+    #[serde(default)]
+    pub asks: u32,
 }
 
 /// What ended the work of a tick.

@@ -14,6 +14,7 @@ use crate::rows::{Gaps, Rows};
 use crate::solve::SolverKind;
 use crate::state::State;
 use crate::step::{Follow, Method, StepConfig, follow, step};
+use std::cell::Cell;
 
 /// Real seconds after which a hand that did not move counts as still.
 const STILL: f64 = 0.1;
@@ -30,11 +31,21 @@ const CAREFUL: u32 = 20;
 /// A gap that anybody sees, in halves of a typical solid: coarse iterations may leave gaps, but not such.
 const VISIBLE: f64 = 0.02;
 
+/// A step that goes wrong may cost this many times its share of the budget, and ask so often whatever that is.
+const OVERDRAFT: f64 = 4.0;
+const LEAST_ASKS: f64 = 100.0;
+
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
 /// Iterations that an iterative solver gets at the least: "2 geometrical iterations each of them involving 5 conjugate
 /// gradient iterations allow us to drag the structure interactively" (Faure 1998, section 4.3).
 const LEAST_SOLVER_ITERATIONS: f64 = 5.0;
+
+/// Is a step at the end of its effort? Counted instead of timed, so that a replay decides alike.
+fn is_over(asked: &Cell<u32>, effort: &Effort) -> bool {
+    asked.set(asked.get().saturating_add(1));
+    effort.asks > 0 && asked.get() > effort.asks
+}
 
 /// What iterations cost here, seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +54,8 @@ pub(super) struct Cost {
     iteration: f64,
     /// Of the solver, with its share of everything else.
     solver_iteration: f64,
+    /// Between two questions whether the time is up.
+    ask: f64,
 }
 
 impl Cost {
@@ -56,6 +69,7 @@ impl Cost {
         };
         blend(&mut self.iteration, done.iterations);
         blend(&mut self.solver_iteration, done.solver_iterations);
+        blend(&mut self.ask, done.asks);
     }
 }
 
@@ -64,6 +78,8 @@ impl Cost {
 pub(super) struct Done {
     iterations: u32,
     solver_iterations: u32,
+    /// Questions whether the time is up.
+    asks: u32,
     missed: bool,
     pub rejected: Option<&'static str>,
     /// Something is different from before.
@@ -158,6 +174,7 @@ impl Session {
             tolerance: s.tolerance,
             substeps: if s.budget_ms.is_some() { BUDGET_SUBSTEPS } else { SUBSTEPS },
             coarse,
+            asks: 0,
         };
         if coarse {
             effort.iterations = effort.iterations.min(COARSE_ITERATIONS);
@@ -184,6 +201,14 @@ impl Session {
                 squeezed |= affordable < effort.solver_iterations;
                 effort.solver_iterations = effort.solver_iterations.min(affordable);
             }
+        }
+        if let Some(ms) = s.budget_ms
+            && due > 0
+        {
+            // The last resort, for the step that goes wrong in pieces of pieces: a few times what it may cost.
+            let share = 1e-3 * ms / f64::from(due);
+            let affordable = if self.cost.ask > 0.0 { OVERDRAFT * share / self.cost.ask } else { 0.0 };
+            effort.asks = affordable.floor().clamp(LEAST_ASKS, 1e6) as u32;
         }
         (effort, squeezed)
     }
@@ -213,6 +238,7 @@ impl Session {
             tolerance: self.settings.tolerance,
             substeps: SUBSTEPS,
             coarse: false,
+            asks: 0,
         }
     }
 
@@ -255,6 +281,7 @@ impl Session {
             }
             done.iterations += first.iterations;
             done.solver_iterations += first.solver_iterations;
+            done.asks += first.asks;
         }
         self.end(before, gaps, done)
     }
@@ -265,11 +292,14 @@ impl Session {
             grip.aim_step(&mut self.live, &self.state, h, self.settings.tolerance);
             grip.switch(&mut self.reach, true);
         }
-        let config = self.config(effort);
+        let asked = Cell::new(0);
+        let over = || is_over(&asked, effort);
+        let config = StepConfig { out_of_time: Some(&over), ..self.config(effort) };
         let report = step(&self.live, &mut self.state, &mut self.workspace, &config);
         let mut done = Done {
             iterations: report.iterations as u32,
             solver_iterations: report.solver_iterations as u32,
+            asks: 0,
             missed: report.missed,
             rejected: report.rejected.map(|r| r.words()),
             changed: true,
@@ -281,7 +311,7 @@ impl Session {
         // A pull needs it only where coarse iterations left something open.
         let pinned = self.grips.iter().any(Grip::is_pin);
         if done.rejected.is_none() && (pinned || (done.missed && !self.grips.is_empty())) {
-            let config = self.follow_config(effort);
+            let config = StepConfig { out_of_time: Some(&over), ..self.follow_config(effort) };
             let stepped = self.state.clone();
             let how = Follow { over: Some(h), damping: self.damping };
             let after = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, how);
@@ -300,6 +330,7 @@ impl Session {
         if done.rejected.is_none() {
             done.rejected = self.fault(gaps);
         }
+        done.asks = asked.get();
         (gaps, done)
     }
 
@@ -312,7 +343,9 @@ impl Session {
             grip.aim_pose(&self.live, &mut self.state, tolerance);
             grip.switch(&mut self.reach, false);
         }
-        let config = self.follow_config(effort);
+        let asked = Cell::new(0);
+        let over = || is_over(&asked, effort);
+        let config = StepConfig { out_of_time: Some(&over), ..self.follow_config(effort) };
         let how = Follow { over: None, damping: self.damping };
         let report = follow(&self.reach, &mut self.state, &mut self.reach_workspace, &config, how);
         self.damping = report.damping;
@@ -327,6 +360,7 @@ impl Session {
         let done = Done {
             iterations: report.iterations as u32,
             solver_iterations: report.solver_iterations as u32,
+            asks: asked.get(),
             missed: !(report.gaps.worst() <= effort.tolerance),
             rejected: self.fault(report.gaps).or(self.flips(&before).then_some(FLIP)),
             changed: !still,

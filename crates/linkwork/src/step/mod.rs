@@ -199,7 +199,7 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     report
 }
 
-/// The step in equal pieces; the last one ends exactly at `t + dt`.
+/// The step in equal pieces, unless time runs out; the last one ends exactly at `t + dt`.
 fn run_pieces(
     m: &Mechanism,
     w: &mut Workspace,
@@ -208,9 +208,17 @@ fn run_pieces(
     report: &mut StepReport,
 ) -> Result<(), Rejected> {
     let start = w.trial.time;
-    for k in 1..=pieces {
+    let mut k = 0;
+    while k < pieces {
+        k += 1;
+        let mut h = c.dt / pieces as f64;
+        if k > 1 && w.is_over(c) {
+            // Out of time: what is left is taken in one piece, as well as can be.
+            h *= (pieces - k + 1) as f64;
+            k = pieces;
+            w.last_try = true;
+        }
         let end = start + c.dt * (k as f64 / pieces as f64);
-        let h = c.dt / pieces as f64;
         let mut state = std::mem::take(&mut w.trial);
         let done = c.method.advance(m, &mut state, w, c, h, end);
         w.trial = state;

@@ -268,7 +268,7 @@ impl Workspace {
         let Some((_, solver)) = &mut self.solver else { return 0 };
         let most = (0..self.rows.len()).fold(0.0, |m: f64, r| m.max(self.rows.wanted(r).abs()));
         let iterations = if self.exact { 3 } else { c.solver_iterations };
-        let work = Work { iterations, tolerance: 1e-14 * most, out_of_time: None };
+        let work = Work { iterations, tolerance: 1e-14 * most, out_of_time: c.out_of_time };
         let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
         self.factored = false;
         self.stop(c, clock, |s| &mut s.solve);
