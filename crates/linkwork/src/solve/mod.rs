@@ -111,9 +111,15 @@ pub trait LinearSolver: Send {
     fn factor(&mut self, problem: &Problem);
     /// One right side. `lambda` comes in as a guess and goes out as the answer.
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport;
-    /// `lambda = A^-1 b` from the factor alone, unchecked: for callers who look at what comes of it. False when the solver
-    /// has nothing exact to offer; `lambda` is then as it was.
-    fn substitute(&mut self, _b: &[f64], _lambda: &mut [f64]) -> bool {
+    /// `lambda = A^-1 b` from the factor alone, unchecked: for callers who look at what comes of it. Where rows depend on
+    /// each other that is right only if `b` is known to be within reach (`consistent`). False when the solver has nothing
+    /// exact to offer; `lambda` is then as it was.
+    fn substitute(&mut self, _b: &[f64], _lambda: &mut [f64], _consistent: bool) -> bool {
+        false
+    }
+    /// A solve replaced what `factor` made, because the rows contradict each other: later answers are as good, but the same
+    /// problem factored anew may answer with other bits.
+    fn has_changed(&self) -> bool {
         false
     }
     /// Its name on the command line.

@@ -2,12 +2,16 @@
 //!
 //! With `P = 1 - M^-1 J1^T A11^-1 J1` the displacements that keep rank 1, the secondary rows solve
 //! `min |J2 (x1 + P x) - b2|` in the mass metric: LSMR on `B = S J2 P C`, each product one solve with the primary
-//! system by whatever solver it has. The reduced matrix of the paper's Eq. 13 is `B B^T`. Conflicting secondary rows
-//! share the error, by their visual weight `S^2`; the displacement stays bounded at any iteration count.
+//! system by whatever solver it has. The reduced matrix of the paper's Eq. 13 is `B B^T`; where it is small (a few hands)
+//! and the primary system has an exact factor, it is formed and solved instead. Conflicting secondary rows share the
+//! error, by their visual weight `S^2`; the displacement stays bounded at any iteration count.
 
 use super::krylov::{Rectangular, Scratch, lsmr};
 use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, Work, largest};
 use crate::rows::{Masses, Rows};
+
+/// Up to so many secondary rows the reduced matrix is formed: three for a hand that pins a point.
+const FEW: usize = 24;
 
 /// Scratch of a two-rank solve.
 #[derive(Clone, Default)]
@@ -55,10 +59,49 @@ impl Reduced<'_> {
             for (a, p) in self.along.iter_mut().zip(self.primary) {
                 *a = if *p { -*a } else { 0.0 };
             }
-            self.lambda.fill(0.0);
-            self.solver.solve(&self.along, &mut self.lambda, &self.inner);
+            // Within reach: it is a motion along the rows.
+            primary(self.solver, &self.along, &mut self.lambda, true, &self.inner);
             self.w.gather(&self.lambda, &mut self.y);
         }
+    }
+
+    /// The primary system has an exact factor.
+    fn is_exact(&mut self) -> bool {
+        self.along.fill(0.0);
+        self.solver.substitute(&self.along, &mut self.lambda, true)
+    }
+
+    /// Forces on the secondary rows by the reduced matrix itself: `(B B^T + damp^2) mu = left`, directions that nothing
+    /// can move left out. `None` when it has no spectrum.
+    fn direct(&mut self, left: &[f64], damp: f64) -> Option<Vec<f64>> {
+        let (k, width) = (left.len(), 6 * self.w.width);
+        let mut b = faer::Mat::<f64>::zeros(width, k);
+        let (mut unit, mut y) = (vec![0.0; k], vec![0.0; width]);
+        for i in 0..k {
+            unit[i] = 1.0;
+            self.transpose(&unit, &mut y);
+            unit[i] = 0.0;
+            b.col_mut(i).iter_mut().zip(&y).for_each(|(b, y)| *b = *y);
+        }
+        let spectrum = (b.transpose() * &b).self_adjoint_eigen(faer::Side::Lower).ok()?;
+        let (s, u) = (spectrum.S().column_vector(), spectrum.U());
+        let most = (0..k).fold(0.0, |m: f64, j| m.max(s[j]));
+        let least = (1e-14 * most).max(1e-18 * self.w.mean_diagonal);
+        let mut mu = vec![0.0; k];
+        for j in (0..k).filter(|j| s[*j] > least) {
+            let along: f64 = (0..k).map(|i| u[(i, j)] * left[i]).sum();
+            let by = along / (s[j] + damp * damp);
+            mu.iter_mut().enumerate().for_each(|(i, m)| *m += u[(i, j)] * by);
+        }
+        mu.iter().all(|m| m.is_finite()).then_some(mu)
+    }
+}
+
+/// `lambda = A11^-1 b`, by the factor alone where there is an exact one: what that leaves is looked at in the end.
+fn primary(solver: &mut dyn LinearSolver, b: &[f64], lambda: &mut [f64], consistent: bool, inner: &Work) {
+    lambda.fill(0.0);
+    if !solver.substitute(b, lambda, consistent) {
+        solver.solve(b, lambda, inner);
     }
 }
 
@@ -129,7 +172,11 @@ impl Ranked {
         let inner = Work { iterations: 1000, tolerance: 1e-15, out_of_time: work.out_of_time };
         // Rank 1 first.
         let b1: Vec<f64> = (0..n).map(|r| if self.primary[r] { b[r] } else { 0.0 }).collect();
-        solver.solve(&b1, &mut lambda, &inner);
+        primary(solver, &b1, &mut lambda, false, &inner);
+        if solver.has_changed() {
+            // A conflict within rank 1; from here on right sides are within reach.
+            solver.factor(&Problem { rows, masses, active: &self.primary, damping: None });
+        }
         rows.apply_transposed(&lambda, masses, &mut self.dq);
         let mut change = vec![0.0; n];
         rows.apply(&self.dq, &mut change);
@@ -150,12 +197,32 @@ impl Ranked {
                 y: vec![[0.0; 6]; self.w.width],
                 inner,
             };
-            let mut mu = vec![0.0; left.len()];
             let over = || work.is_over();
             let damp = (damping.unwrap_or(0.0) * self.w.mean_diagonal).sqrt();
-            let most = work.iterations.min(4 * left.len() + 20);
-            let (iterations, ended) =
-                lsmr(&mut reduced, &left, &mut mu, damp, most, work.tolerance, over, &mut self.scratch);
+            let few = left.len() <= FEW && reduced.is_exact();
+            let mu = match few.then(|| reduced.direct(&left, damp)).flatten() {
+                Some(mu) => {
+                    solve.iterations = left.len();
+                    mu
+                }
+                None => {
+                    let mut mu = vec![0.0; left.len()];
+                    let most = work.iterations.min(4 * left.len() + 20);
+                    let (iterations, ended) = lsmr(
+                        &mut reduced,
+                        &left,
+                        &mut mu,
+                        damp,
+                        most,
+                        work.tolerance,
+                        over,
+                        &mut self.scratch,
+                    );
+                    solve.iterations = iterations;
+                    solve.stop = ended.into();
+                    mu
+                }
+            };
             // Forces on rank 2, and the reaction of rank 1 to them.
             reduced.full.fill(0.0);
             for ((r, s), m) in self.secondary.iter().zip(&root_weight).zip(&mu) {
@@ -167,14 +234,11 @@ impl Ranked {
             rows.apply_transposed(&full, masses, &mut push);
             rows.apply(&push, &mut change);
             let reaction: Vec<f64> = (0..n).map(|r| if self.primary[r] { -change[r] } else { 0.0 }).collect();
-            lambda.fill(0.0);
-            reduced.solver.solve(&reaction, &mut lambda, &inner);
+            primary(reduced.solver, &reaction, &mut lambda, true, &inner);
             rows.apply_transposed(&lambda, masses, &mut push);
             for (q, p) in self.dq.iter_mut().zip(&push) {
                 q.iter_mut().zip(p).for_each(|(q, p)| *q += p);
             }
-            solve.iterations = iterations;
-            solve.stop = ended.into();
         }
         // Rank 1 to rounding: what the two parts together left of it, solved for again.
         for _ in 0..3 {
@@ -184,8 +248,7 @@ impl Ranked {
             if !(largest(&left) > 1e-15 * largest(b)) {
                 break;
             }
-            lambda.fill(0.0);
-            solver.solve(&left, &mut lambda, &inner);
+            primary(solver, &left, &mut lambda, false, &inner);
             rows.apply_transposed(&lambda, masses, &mut self.dq);
         }
         rows.apply(&self.dq, &mut change);
@@ -194,6 +257,9 @@ impl Ranked {
         };
         let secondary = worst(&|r| !self.primary[r]);
         solve.residual = secondary;
+        if solve.stop == Stop::Tolerance && !(secondary <= work.tolerance) {
+            solve.stop = Stop::LeastSquares;
+        }
         RankedReport { primary: worst(&|r| self.primary[r]), secondary, solve }
     }
 }

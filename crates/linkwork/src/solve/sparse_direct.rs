@@ -23,8 +23,7 @@ pub struct SparseDirect {
     exact: bool,
     /// Dependent rows that the factorisation left out.
     vanished: usize,
-    /// A conflict replaced the exact factor by a regularised one. The next solve starts from the exact one again, so that
-    /// an answer depends on the problem alone.
+    /// A conflict replaced the exact factor by a regularised one.
     regularised: bool,
 }
 
@@ -64,13 +63,6 @@ impl SparseDirect {
         );
         self.vanished = self.parts.iter().map(|p| p.vanished).sum();
         self.regularised = self.exact && shift != 0.0;
-    }
-
-    /// Makes sure that the factor is the one that was asked for.
-    fn renew(&mut self) {
-        if self.regularised {
-            self.refactor(0.0);
-        }
     }
 
     /// Mean of the diagonal of `A` over active rows, or one.
@@ -174,7 +166,6 @@ impl LinearSolver for SparseDirect {
     /// First with the exact factorisation, in which dependent rows are left out: as good as it gets when the rows are
     /// consistent. If they are not, once more with the regularised matrix, whose refinement tends to least squares.
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
-        self.renew();
         let active = &self.active;
         let cold = self.parts.iter_mut().fold(0.0, |m, p| larger(m, p.numeric.start(&p.symbolic, active, b)));
         // A warm start is trusted only if it is better than nothing.
@@ -191,13 +182,18 @@ impl LinearSolver for SparseDirect {
         if !warm {
             self.parts.iter_mut().for_each(|p| p.numeric.restart());
         }
-        let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
-        self.refine(rounds, work, &mut report);
-        let conflict = report.residual > 1e-9 * cold && report.residual > work.tolerance;
-        if self.exact && self.vanished > 0 && conflict && report.stop != Stop::Time && work.iterations > 1 {
-            self.refactor(TINY * self.mean_diagonal());
-            self.parts.iter_mut().for_each(|p| p.numeric.restart());
-            report.residual = cold;
+        if !self.regularised {
+            let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
+            self.refine(rounds, work, &mut report);
+            let conflict = report.residual > 1e-9 * cold && report.residual > work.tolerance;
+            let may = self.exact && self.vanished > 0 && report.stop != Stop::Time && work.iterations > 1;
+            if may && conflict {
+                self.refactor(TINY * self.mean_diagonal());
+                self.parts.iter_mut().for_each(|p| p.numeric.restart());
+                report.residual = cold;
+            }
+        }
+        if self.regularised {
             self.refine(4, work, &mut report);
             if report.stop == Stop::Iterations {
                 report.stop = Stop::LeastSquares;
@@ -209,15 +205,18 @@ impl LinearSolver for SparseDirect {
         report
     }
 
-    fn substitute(&mut self, b: &[f64], lambda: &mut [f64]) -> bool {
-        self.renew();
-        if !self.exact || self.vanished > 0 {
+    fn substitute(&mut self, b: &[f64], lambda: &mut [f64], consistent: bool) -> bool {
+        if !self.exact || self.regularised || (self.vanished > 0 && !consistent) {
             return false;
         }
         for p in &mut self.parts {
             p.numeric.substitute(&p.symbolic, &self.active, b, lambda);
         }
         true
+    }
+
+    fn has_changed(&self) -> bool {
+        self.regularised
     }
 
     fn name(&self) -> &'static str {

@@ -205,7 +205,7 @@ impl Workspace {
         let clock = self.start(c);
         self.delta.resize(self.rows.len(), 0.0);
         let Some((_, solver)) = &mut self.solver else { return false };
-        let done = solver.substitute(&self.b, &mut self.delta);
+        let done = solver.substitute(&self.b, &mut self.delta, false);
         self.stop(c, clock, |s| &mut s.solve);
         done
     }
@@ -221,6 +221,8 @@ impl Workspace {
         let iterations = if self.exact { 2 } else { c.solver_iterations };
         let work = Work { iterations, tolerance, out_of_time: c.out_of_time };
         let report = solver.solve(&self.b, &mut self.delta, &work);
+        // The next step starts with the factor that a fresh workspace would make.
+        self.factored &= !solver.has_changed();
         self.stop(c, clock, |s| &mut s.solve);
         report
     }
