@@ -31,12 +31,15 @@ pub(super) struct Response {
     pub rows: Vec<usize>,
     pub x: Vec<[f64; 6]>,
     pub lambda: Vec<f64>,
+    /// `x` and `lambda` are those of the tree without its loops.
+    reduced: bool,
     /// Diagonal blocks of `A_ll`: the response of loose solids, an upper bound of the tree's.
     blocks: BlockJacobi,
 }
 
 impl Response {
     pub fn factor(&mut self, p: &Problem) {
+        self.reduced = false;
         self.w.fill(p);
         self.shift = p.damping.unwrap_or(0.0) * self.w.mean_diagonal;
         self.tree.prepare(p, &self.w, self.shift);
@@ -48,6 +51,7 @@ impl Response {
 
     /// `x = W_l^T f_l`.
     fn push(&mut self, f: &[f64]) {
+        self.reduced = false;
         self.x.fill([0.0; 6]);
         for (r, f) in self.rows.iter().zip(f) {
             for side in 0..2 {
@@ -81,7 +85,9 @@ impl Response {
     /// `b^ = b_l - A_la A_aa^-1 b_a`: what the loops ask for once the tree is served.
     pub fn reduce(&mut self, b: &[f64], out: &mut Vec<f64>) {
         self.x.fill([0.0; 6]);
+        self.lambda.fill(0.0);
         self.tree.solve(&self.w, &mut self.x, Some(b), &mut self.lambda);
+        self.reduced = true;
         out.clear();
         out.resize(self.rows.len(), 0.0);
         let x = std::mem::take(&mut self.x);
@@ -102,9 +108,14 @@ impl Response {
         full: &mut Vec<f64>,
         rounds: usize,
     ) -> f64 {
-        self.push(loops);
         lambda.fill(0.0);
-        self.tree.solve(&self.w, &mut self.x, Some(b), lambda);
+        if self.reduced && loops.iter().all(|l| *l == 0.0) {
+            // The tree alone was solved for last.
+            lambda.copy_from_slice(&self.lambda);
+        } else {
+            self.push(loops);
+            self.tree.solve(&self.w, &mut self.x, Some(b), lambda);
+        }
         for (r, l) in self.rows.iter().zip(loops) {
             lambda[*r] = *l;
         }
@@ -112,6 +123,17 @@ impl Response {
             if !*a {
                 *l = 0.0;
             }
+        }
+        if rounds == 0 {
+            // The tree's rows are met to rounding; what is left is in the loops.
+            full.resize(b.len(), 0.0);
+            let mut left = vec![0.0; loops.len()];
+            self.along(&self.x, &mut left);
+            for ((x, r), l) in left.iter_mut().zip(&self.rows).zip(loops) {
+                let own = (self.shift + self.w.softness[*r]) * l;
+                *x = if self.w.active[*r] { b[*r] - *x - own } else { 0.0 };
+            }
+            return largest(&left);
         }
         let mut worst = self.residual(b, lambda, full);
         // Rounding of the walk, refined: the tree's share of what is left, solved for again.
@@ -165,6 +187,7 @@ impl Response {
 
     /// `full = b - A lambda` on active rows, and its largest entry.
     fn residual(&mut self, b: &[f64], lambda: &[f64], full: &mut Vec<f64>) -> f64 {
+        self.reduced = false;
         full.resize(b.len(), 0.0);
         self.x.fill([0.0; 6]);
         self.w.gather(lambda, &mut self.x);
