@@ -89,7 +89,7 @@ describe('links', () => {
 
 describe('numbers', () => {
   it('are short and have units', () => {
-    expect([2, 0.0123, 4.2e-5, 3e-9, 0, NaN].map(length)).toEqual(['2.00 m', '12.3 mm', '42.0 µm', '3.0e-9 m', '0', '–']);
+    expect([2, 0.0123, 4.2e-5, 3e-9, 0, NaN].map(length)).toEqual(['2.00 m', '12.3 mm', '42.0 µm', '3.00 nm', '0', '–']);
     expect([1234567, 123.4, 12.34, 1.234, 1e-5].map(digits)).toEqual(['1.2e+6', '123', '12.3', '1.23', '1.0e-5']);
   });
 });
