@@ -157,13 +157,14 @@ impl State {
         self.rotations[solid] = (exp(Vector::new(dq[3], dq[4], dq[5])) * self.rotations[solid]).normalize();
     }
 
-    /// Every number is finite.
+    /// Every number is finite, and so are the squares that energies are made of.
     pub fn is_finite(&self) -> bool {
-        // Nothing times zero is zero; what is not finite gives NaN, which no sum gets rid of. Looking at each would branch.
-        let vectors = |v: &[Vector]| v.iter().fold(Vector::ZERO, |sum, v| sum + *v * 0.0);
-        let sum = vectors(&self.centers) + vectors(&self.velocities) + vectors(&self.spins);
+        // A number times zero is zero; what is not finite, or becomes so, gives NaN, which no sum gets rid of. Looking at
+        // each would branch. The factor leaves room for masses.
+        let squares = |v: &[Vector]| v.iter().fold(0.0, |sum, v| sum + v.length_squared() * 1e100 * 0.0);
+        let sum = squares(&self.centers) + squares(&self.velocities) + squares(&self.spins);
         let turns = self.rotations.iter().fold(0.0, |sum, q| sum + (q.x + q.y + q.z + q.w) * 0.0);
-        self.time.is_finite() && sum == Vector::ZERO && turns == 0.0
+        self.time.is_finite() && sum == 0.0 && turns == 0.0
     }
 
     /// A hash of every bit (FNV-1a over the words in order).
@@ -218,6 +219,26 @@ mod tests {
     use crate::joint::{Frame, Joint};
     use crate::shape::PlacedShape;
     use crate::solid::Solid;
+
+    /// Spins of 1e200 are numbers, but their energy is not: a step that ends with them must not be taken.
+    #[test]
+    fn what_cannot_be_squared_is_not_finite() {
+        let mut m = Mechanism::new();
+        m.add_solid(Solid::new("top")).unwrap();
+        let good = State::new(&m);
+        assert!(good.is_finite());
+        for x in [1e160, f64::INFINITY, f64::NAN] {
+            let mut s = good.clone();
+            s.spins[1].y = x;
+            assert!(!s.is_finite(), "{x}");
+            let mut s = good.clone();
+            s.centers[1].z = -x;
+            assert!(!s.is_finite(), "{x}");
+        }
+        let mut s = good.clone();
+        s.rotations[1].w = f64::NAN;
+        assert!(!s.is_finite());
+    }
 
     #[test]
     fn a_screw_starts_on_the_turn_of_its_shift() {
