@@ -374,7 +374,10 @@ test('two methods on one clock: a ghost and a table', async () => {
     const f = await frame(page);
     return f.ghosts.length === 1 && f.ghosts[0].some((x, i) => Math.abs(x - f.poses[i]) > 1e-6);
   });
-  assert.ok(await page.evaluate(() => linkwork.stage.root.children.filter((c) => c.visible).length >= 4));
+  // It is drawn with the next picture.
+  await until('the ghost is drawn', () =>
+    page.evaluate(() => linkwork.stage.root.children.filter((c) => c.visible).length >= 4),
+  );
   // Four at once.
   await page.locator('.ghost-method').nth(1).selectOption('displacement');
   await page.locator('.ghost-method').nth(2).selectOption('post-stabilization');
