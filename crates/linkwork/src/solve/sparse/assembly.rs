@@ -98,39 +98,7 @@ pub(super) fn diagonal<V: Lane>(
     }
 }
 
-/// Adds `W_a W_b^T` of two ball joints to a panel: their linear parts are multiples of the unit matrix.
-#[inline(always)]
-pub(super) fn multiply_balls<V: Lane>(
-    panel: &mut [V],
-    n: usize,
-    start: usize,
-    a: &[[[V; 6]; 2]],
-    b: &[[[V; 6]; 2]],
-    [sa, sb]: [usize; 2],
-) {
-    let ([a0, a1, a2], [b0, b1, b2]) = (a, b) else { return };
-    let (a, b) = ([&a0[sa], &a1[sa], &a2[sa]], [&b0[sb], &b1[sb], &b2[sb]]);
-    let mut sums = [[V::default(); 3]; 3];
-    for k in 3..6 {
-        let a = a.map(|a| a[k]);
-        for j in 0..3 {
-            let b = b[j][k];
-            for i in 0..3 {
-                sums[j][i] += a[i] * b;
-            }
-        }
-    }
-    let both = a[0][0] * b[0][0];
-    for (j, sums) in sums.iter_mut().enumerate() {
-        sums[j] += both;
-        let x = &mut panel[start + j * n..start + j * n + 3];
-        for i in 0..3 {
-            x[i] += sums[i];
-        }
-    }
-}
-
-/// Adds `W_a W_b^T` to a panel.
+/// Adds `W_a W_b^T` to a panel. Of two `balls` the linear parts are multiples of the unit matrix.
 #[inline(always)]
 pub(super) fn multiply<V: Lane>(
     panel: &mut [V],
@@ -139,12 +107,13 @@ pub(super) fn multiply<V: Lane>(
     a: &[[[V; 6]; 2]],
     b: &[[[V; 6]; 2]],
     [sa, sb]: [usize; 2],
+    balls: bool,
 ) {
     if let ([a0, a1, a2], [b0, b1, b2]) = (a, b) {
         // Ball joints again: nine entries at once.
         let (a, b) = ([&a0[sa], &a1[sa], &a2[sa]], [&b0[sb], &b1[sb], &b2[sb]]);
         let mut sums = [[V::default(); 3]; 3];
-        for k in 0..6 {
+        for k in if balls { 3 } else { 0 }..6 {
             let a = a.map(|a| a[k]);
             for j in 0..3 {
                 let b = b[j][k];
@@ -152,6 +121,10 @@ pub(super) fn multiply<V: Lane>(
                     sums[j][i] += a[i] * b;
                 }
             }
+        }
+        if balls {
+            let both = a[0][0] * b[0][0];
+            (0..3).for_each(|j| sums[j][j] += both);
         }
         for (j, sums) in sums.iter().enumerate() {
             let x = &mut panel[start + j * n..start + j * n + 3];

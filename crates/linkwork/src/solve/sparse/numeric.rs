@@ -1,7 +1,7 @@
 //! The numbers of a factorisation: scale rows, fill fronts, eliminate pivots, substitute. Allocates nothing after the
 //! first time.
 
-use super::assembly::{diagonal, dot, extend_add, multiply, multiply_balls};
+use super::assembly::{diagonal, dot, extend_add, multiply};
 use super::kernels::{Kernel, Scratch};
 use super::lanes::{LANES, Lane, Quad};
 use super::scale::{arms_of, roots, scale_ball, side_by_side};
@@ -357,13 +357,15 @@ impl<V: Kernel> Numbers<V> {
             }
             for t in &u.products[products..s.products as usize] {
                 let (a, b) = (t.a as usize, t.b as usize);
-                if ball[a] && ball[b] {
-                    let (a, b) = (&w[a..a + 3], &w[b..b + 3]);
-                    multiply_balls(panel, n, t.start as usize, a, b, t.sides.map(|s| s as usize & 1));
-                    continue;
-                }
+                let balls = ball[a] && ball[b];
                 let (a, b) = (&w[a..a + t.size[0] as usize], &w[b..b + t.size[1] as usize]);
-                multiply(panel, n, t.start as usize, a, b, t.sides.map(|s| s as usize & 1));
+                let sides = t.sides.map(|s| s as usize & 1);
+                // Told apart here, so that each has loops of known length.
+                if balls {
+                    multiply(panel, n, t.start as usize, a, b, sides, true);
+                } else {
+                    multiply(panel, n, t.start as usize, a, b, sides, false);
+                }
             }
             for t in &u.spokes[spokes..s.spokes as usize] {
                 for r in 0..t.count as usize {
