@@ -585,6 +585,30 @@ fn switched_off_joints_let_go_and_close_again() {
 }
 
 #[test]
+fn what_cannot_close_is_told_and_takes_a_bounded_count_of_everything() {
+    let mut s = open("walker");
+    do_it(&mut s, Command::Solver { name: "full-iterative".into() });
+    let tied = format!(
+        "{}\njoint tie: ball; object1 l1-f; object2 l5-f; frame1 0 0 0; frame2 3 1 0; end\n",
+        s.text()
+    );
+    let told =
+        |warnings: &[linkwork::session::Complaint]| warnings.iter().any(|w| w.message.contains("`tie`"));
+    let out = s.apply(Command::SetText { text: tied }).unwrap();
+    assert!(told(&out.warnings), "{:?}", out.warnings);
+
+    let out = s.apply(Command::Reset).unwrap();
+    assert!(told(&out.warnings), "{:?}", out.warnings);
+    // Neither a step by itself nor one of a tick without a budget goes on for as long as it likes.
+    do_it(&mut s, Command::Step { count: 1 });
+    do_it(&mut s, Command::Run { on: true });
+    let report = s.tick(TICK, &|| 0.0);
+    let joints = s.mechanism().joints().len() as u32;
+    assert!(report.solver_iterations <= 3 * report.steps.max(1) * 1_000_000 / joints, "{report:?}");
+    assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+}
+
+#[test]
 fn logs_survive_json_and_damaged_ones_are_refused() {
     let mut s = open_text(PENDULUM);
     do_it(&mut s, Command::Run { on: true });

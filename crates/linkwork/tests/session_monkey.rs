@@ -118,6 +118,8 @@ struct Sum {
     after: f64,
     /// Milliseconds of each tick on the given clock.
     used: Vec<f64>,
+    /// The command that took longest, and its milliseconds.
+    slowest: (f64, String),
 }
 
 /// Time passes with every look at the clock, now and then in a jump: the same in every run.
@@ -153,7 +155,13 @@ fn play(name: &str, text: &str, ticks: usize, seed: u64, clock: &dyn Fn() -> f64
     for tick in 0..ticks {
         for _ in 0..monkey.below(3) {
             sum.commands += 1;
-            sum.refused += usize::from(s.apply(monkey.idea(&s)).is_err());
+            let idea = monkey.idea(&s);
+            let start = clock();
+            sum.refused += usize::from(s.apply(idea.clone()).is_err());
+            let took = 1e3 * (clock() - start);
+            if took > sum.slowest.0 {
+                sum.slowest = (took, format!("{idea:?}"));
+            }
         }
         let elapsed = monkey.number(0.0, 0.03);
         let report = s.tick(elapsed, clock);

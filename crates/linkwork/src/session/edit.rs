@@ -9,12 +9,32 @@ use super::report::Settings;
 use super::{CATCH_UP, Session};
 use crate::joint::JointId;
 use crate::math::Vector;
+use crate::solve::SolverKind;
 use crate::step::Pace;
 use crate::step::assemble::{AssembleConfig, Outcome, assemble};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Iterations that an edit may take to close what it opened.
-pub(super) const EDIT_ITERATIONS: usize = 60;
+const EDIT_ITERATIONS: usize = 60;
+
+/// What an assembly may cost, in joints times looks at the clock. There is a look per factorisation, which takes a fraction
+/// of a microsecond per joint in chains and some in nets: about half a second in the middle of an edit. Constraints that
+/// contradict each other would otherwise be fought for minutes.
+const EDIT_PATIENCE: usize = 1_000_000;
+/// The same when a scene is opened or reset: people expect that to take a moment.
+const LOAD_PATIENCE: usize = 5_000_000;
+/// However many joints there are: looks that an assembly may take.
+const LEAST_PATIENCE: usize = 1000;
+
+/// When constraints are closed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// In the middle of everything.
+    Edit,
+    /// At the start.
+    Load,
+}
 
 impl Session {
     pub(super) fn undo(&mut self, redo: bool, out: &mut Applied) -> Result<(), SessionError> {
@@ -65,18 +85,31 @@ impl Session {
         self.rebuild();
     }
 
-    /// Closes what stands open beyond the tolerance; complains when it cannot. A number of iterations rules out restarts:
-    /// nobody waits for those in the middle of an edit.
-    pub(super) fn assemble_if_open(&mut self, iterations: Option<usize>) -> Option<Complaint> {
+    /// Closes what stands open beyond the tolerance; complains when it cannot. In the middle of an edit there are no
+    /// restarts, and patience is short.
+    pub(super) fn assemble_if_open(&mut self, occasion: Occasion) -> Option<Complaint> {
         if self.measure() <= self.settings.tolerance {
             return None;
         }
+        let (iterations, patience) = match occasion {
+            Occasion::Edit => (Some(EDIT_ITERATIONS), EDIT_PATIENCE),
+            Occasion::Load => (None, LOAD_PATIENCE),
+        };
+        // A count instead of a clock, so that a replay gives up at the same place.
+        let most = (patience / self.base.joints().len().max(1)).max(LEAST_PATIENCE);
+        let asked = Cell::new(0);
+        let out_of_time = || {
+            asked.set(asked.get() + 1);
+            asked.get() > most
+        };
         let config = AssembleConfig {
             tolerance: self.settings.tolerance,
-            solver: self.solver(),
+            // Not the one that steps are taken with: an iterative one makes nothing but time of a contradiction.
+            solver: SolverKind::Auto,
             max_rotation: self.settings.max_rotation,
             iterations,
             restarts: 3,
+            out_of_time: Some(&out_of_time),
             ..Default::default()
         };
         let report = assemble(&self.base, &mut self.state, &config);
@@ -150,7 +183,7 @@ impl Session {
         self.size_up();
         self.rebuild();
         self.warnings = Complaint::list(&report, text);
-        let open = self.assemble_if_open(Some(EDIT_ITERATIONS));
+        let open = self.assemble_if_open(Occasion::Edit);
         self.warnings.extend(open);
         let start = self.scene_state();
         self.history.restart(start);

@@ -54,7 +54,7 @@ use crate::state::State;
 use crate::step::{Method, Pace, Workspace};
 use check::{check_finite, quaternion, settings_of};
 use document::{Document, find_joint, find_solid, with_joint};
-use edit::EDIT_ITERATIONS;
+use edit::Occasion;
 use grip::Grip;
 use history::{Edits, Ring};
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ impl Session {
             warnings,
         };
         session.size_up();
-        let open = session.assemble_if_open(None);
+        let open = session.assemble_if_open(Occasion::Load);
         session.warnings.extend(open);
         let start = session.scene_state();
         session.history.restart(start);
@@ -289,7 +289,7 @@ impl Session {
                 self.base.gravity = Vector::from_array(self.settings.gravity);
                 self.state = State::new(&self.base);
                 self.rebuild();
-                out.warnings.extend(self.assemble_if_open(None));
+                out.warnings.extend(self.assemble_if_open(Occasion::Load));
                 let start = self.scene_state();
                 self.history.restart(start);
             }
@@ -372,7 +372,7 @@ impl Session {
                     self.edits.push(moment);
                     self.base.edit_joint(id, |j| j.enabled = *on);
                     self.rebuild();
-                    out.warnings.extend(self.assemble_if_open(Some(EDIT_ITERATIONS)));
+                    out.warnings.extend(self.assemble_if_open(Occasion::Edit));
                     self.snapshot();
                 }
             }

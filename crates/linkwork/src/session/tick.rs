@@ -35,6 +35,12 @@ const VISIBLE: f64 = 0.02;
 const OVERDRAFT: f64 = 4.0;
 const LEAST_ASKS: f64 = 100.0;
 
+/// What a step without a budget may ask, in joints times questions. A question is an iteration of a solver or a
+/// factorisation, a fraction of a microsecond per joint either way; a step that goes well asks some hundred times. Joints
+/// that contradict each other under an iterative solver, in pieces of pieces, held a step of `walker` for six seconds.
+const PATIENCE: usize = 1_000_000;
+const LEAST_PATIENCE: usize = 2000;
+
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
 /// Iterations that an iterative solver gets at the least: "2 geometrical iterations each of them involving 5 conjugate
@@ -174,7 +180,7 @@ impl Session {
             tolerance: s.tolerance,
             substeps: if s.budget_ms.is_some() { BUDGET_SUBSTEPS } else { SUBSTEPS },
             coarse,
-            asks: 0,
+            asks: self.patience(),
         };
         if coarse {
             effort.iterations = effort.iterations.min(COARSE_ITERATIONS);
@@ -238,8 +244,12 @@ impl Session {
             tolerance: self.settings.tolerance,
             substeps: SUBSTEPS,
             coarse: false,
-            asks: 0,
+            asks: self.patience(),
         }
+    }
+
+    fn patience(&self) -> u32 {
+        (PATIENCE / self.base.joints().len().max(1)).max(LEAST_PATIENCE) as u32
     }
 
     fn config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
