@@ -9,7 +9,7 @@ pub(crate) mod four;
 
 pub(crate) mod trig {
     //! Platform-independent elementary functions.
-    pub use libm::{atan2, cos, sin};
+    pub use libm::{acos, atan2, cos, sin};
 }
 
 /// The rotation about `v` by the angle `|v|` (exponential map).
@@ -48,6 +48,23 @@ pub fn log_jacobian(v: Vector) -> Matrix {
 /// The cross-product matrix: `skew(a) * b == a.cross(b)`.
 pub fn skew(v: Vector) -> Matrix {
     Matrix::from_cols(Vector::new(0.0, v.z, -v.y), Vector::new(-v.z, 0.0, v.x), Vector::new(v.y, -v.x, 0.0))
+}
+
+/// The eigenvalues of a symmetric matrix, in no particular order, good to the square root of rounding in the smallest.
+pub fn eigenvalues(m: Matrix) -> [f64; 3] {
+    let third = (m.x_axis.x + m.y_axis.y + m.z_axis.z) / 3.0;
+    let rest = m - Matrix::from_diagonal(Vector::splat(third));
+    let square = rest.x_axis.length_squared() + rest.y_axis.length_squared() + rest.z_axis.length_squared();
+    let p = (square / 6.0).sqrt();
+    if !(p > 0.0) {
+        return [third; 3];
+    }
+    // The characteristic polynomial of rest / p is that of a cosine of a threefold angle.
+    let r = (0.5 * (rest * (1.0 / p)).determinant()).clamp(-1.0, 1.0);
+    let angle = trig::acos(r) / 3.0;
+    let at = |turn: f64| third + 2.0 * p * trig::cos(angle + turn);
+    let (first, last) = (at(0.0), at(std::f64::consts::TAU / 3.0));
+    [first, 3.0 * third - first - last, last]
 }
 
 /// Some unit vector perpendicular to the unit vector `n`, continuous away from the coordinate axes.
@@ -132,6 +149,24 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eigenvalues_are_those_of_the_library() {
+        let mut random = Random::new(5);
+        for _ in 0..200 {
+            let (a, b) = (random.cube(), random.cube());
+            let outer = |v: Vector| Matrix::from_cols(v * v.x, v * v.y, v * v.z);
+            let m = outer(a) * 3.0 - outer(b) + Matrix::IDENTITY * random.signed();
+            let (mut ours, theirs) = (eigenvalues(m), parry3d_f64::math::SymmetricEigen::new(m).eigenvalues);
+            let mut theirs = theirs.to_array();
+            ours.sort_by(f64::total_cmp);
+            theirs.sort_by(f64::total_cmp);
+            for k in 0..3 {
+                assert!((ours[k] - theirs[k]).abs() < 1e-7, "{ours:?} {theirs:?}");
+            }
+        }
+        assert_eq!(eigenvalues(Matrix::IDENTITY * 2.0), [2.0; 3]);
+    }
 
     #[test]
     fn exp_and_log_are_inverse_up_to_half_a_turn() {

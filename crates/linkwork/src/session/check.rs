@@ -3,11 +3,11 @@
 use super::command::{Command, Mode, Past, Policy, SessionError};
 use super::report::Settings;
 use crate::math::Rotation;
-use crate::scene::Scene;
+use crate::scene::{self, Scene};
 use crate::step::{Method, StepConfig};
 
-/// What a scene sets; what it is silent about stays, or is the default.
-pub(super) fn settings_of(scene: &Scene, now: Option<&Settings>) -> Settings {
+/// What a scene sets. What it is silent about stays as it is `now`, or is the default if the text before set it.
+pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Settings)>) -> Settings {
     let d = StepConfig::default();
     let default = Settings {
         mode: Mode::default(),
@@ -25,17 +25,38 @@ pub(super) fn settings_of(scene: &Scene, now: Option<&Settings>) -> Settings {
         policy: Policy::default(),
     };
     let s = &scene.settings;
-    let now = now.cloned().unwrap_or(default);
+    let (now, before) = match now {
+        Some((now, before)) => (now.clone(), before.clone()),
+        None => (default.clone(), s.clone()),
+    };
+    // The new text, or what is set now, or the default where only the old text had set it.
+    fn choose<T>(new: Option<T>, old_text: bool, now: T, default: T) -> T {
+        new.unwrap_or(if old_text { default } else { now })
+    }
     let method = s.method.clone().filter(|name| Method::from_name(name).is_some());
+    let step = s.step.map(|h| h.clamp(1e-6, 1.0));
+    let iterations = s.iterations.map(|n| n.clamp(1, 10_000));
+    let solver_iterations = s.solver_iterations.map(|n| n.clamp(1, 1_000_000));
+    let d = default;
     Settings {
-        method: method.unwrap_or(now.method),
-        solver: s.solver.clone().unwrap_or(now.solver),
-        step: s.step.map_or(now.step, |h| h.clamp(1e-6, 1.0)),
-        tolerance: s.tolerance.unwrap_or(now.tolerance),
-        iterations: s.iterations.unwrap_or(now.iterations).clamp(1, 10_000),
-        solver_iterations: s.solver_iterations.unwrap_or(now.solver_iterations).clamp(1, 1_000_000),
-        max_rotation: s.max_rotation.unwrap_or(now.max_rotation),
-        budget_ms: s.budget.map(|b| 1e3 * b).or(now.budget_ms),
+        method: choose(method, before.method.is_some(), now.method, d.method),
+        solver: choose(s.solver.clone(), before.solver.is_some(), now.solver, d.solver),
+        step: choose(step, before.step.is_some(), now.step, d.step),
+        tolerance: choose(s.tolerance, before.tolerance.is_some(), now.tolerance, d.tolerance),
+        iterations: choose(iterations, before.iterations.is_some(), now.iterations, d.iterations),
+        solver_iterations: choose(
+            solver_iterations,
+            before.solver_iterations.is_some(),
+            now.solver_iterations,
+            d.solver_iterations,
+        ),
+        max_rotation: choose(s.max_rotation, before.max_rotation.is_some(), now.max_rotation, d.max_rotation),
+        budget_ms: choose(
+            s.budget.map(|b| Some(1e3 * b)),
+            before.budget.is_some(),
+            now.budget_ms,
+            d.budget_ms,
+        ),
         ..now
     }
 }

@@ -134,7 +134,7 @@ pub enum Command {
         /// Which.
         to: Past,
     },
-    /// Goes on from the moment shown: what came after it is forgotten.
+    /// Goes on from the moment shown: what came after it is forgotten. (Time that runs there shows what came after it.)
     Branch,
     /// Takes the last gesture or edit back.
     Undo,
@@ -238,6 +238,17 @@ pub enum Command {
         /// Which.
         joint: Which,
     },
+}
+
+impl Command {
+    /// Does it set how things move from here on?
+    pub(super) fn changes_motion(&self) -> bool {
+        use Command::{Gravity, Iterations, Method, Mode, Solver, SolverIterations, TimeStep, Tolerance};
+        let rules = matches!(self, Gravity { .. } | Method { .. } | Mode { .. } | TimeStep { .. });
+        let accuracy =
+            matches!(self, Iterations { .. } | Solver { .. } | SolverIterations { .. } | Tolerance { .. });
+        rules || accuracy
+    }
 }
 
 /// What a command did.

@@ -16,13 +16,21 @@ pub type Files<'f> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'f;
 pub(super) struct Document {
     pub text: String,
     pub scene: Scene,
+    pub lints: Vec<Complaint>,
 }
 
 impl Document {
     /// Reads a text; complaints are errors, or the lints of a good scene.
     pub fn read(text: &str, files: &mut Files<'_>) -> (Option<Self>, scene::Report) {
         let (scene, report) = scene::load(text, files);
-        (scene.map(|scene| Document { text: text.to_owned(), scene }), report)
+        let lints = if scene.is_some() { Complaint::list(&report, text) } else { Vec::new() };
+        (scene.map(|scene| Document { text: text.to_owned(), scene, lints }), report)
+    }
+
+    /// About what it takes in memory: what a text says takes some times its length.
+    pub fn bytes(&self) -> usize {
+        const TIMES: usize = 8;
+        TIMES * self.text.len()
     }
 
     /// Per solid of this scene: the solid of `old` that it goes on from, if there is one. Names decide; a solid whose
@@ -40,8 +48,8 @@ impl Document {
             .collect()
     }
 
-    /// Per joint of this scene: the same joint in `old`.
-    pub fn same_joints(&self, old: &Document) -> Vec<Option<JointId>> {
+    /// Per joint of this scene: the same joint in `old`, of which one may be known to be `removed`.
+    pub fn same_joints(&self, old: &Document, removed: Option<JointId>) -> Vec<Option<JointId>> {
         let (new, old) = (&self.scene.mechanism, &old.scene.mechanism);
         let key = |m: &Mechanism, k: usize| {
             let j = &m.joints()[k];
@@ -50,7 +58,7 @@ impl Document {
         };
         // Joints without a name are told apart by their order between the same solids.
         let mut known: BTreeMap<_, Vec<JointId>> = BTreeMap::new();
-        for k in (0..old.joints().len()).rev() {
+        for k in (0..old.joints().len()).rev().filter(|k| removed != Some(JointId(*k as u32))) {
             known.entry(key(old, k)).or_default().push(JointId(k as u32));
         }
         (0..new.joints().len()).map(|k| known.get_mut(&key(new, k))?.pop()).collect()

@@ -6,11 +6,10 @@ use super::document::{Document, Files, refuse};
 use super::history::Moment;
 use super::log::Entry;
 use super::report::Settings;
-use super::{CATCH_UP, Session};
+use super::{Session, pace};
 use crate::joint::JointId;
 use crate::math::Vector;
 use crate::solve::SolverKind;
-use crate::step::Pace;
 use crate::step::assemble::{AssembleConfig, Outcome, assemble};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -62,6 +61,7 @@ impl Session {
             document: self.document.clone(),
             enabled: self.base.joints().iter().map(|j| j.enabled).collect(),
             state: self.scene_state(),
+            settings: self.settings.clone(),
             gesture,
         }
     }
@@ -70,6 +70,18 @@ impl Session {
     pub(super) fn restore(&mut self, moment: Moment) {
         self.grips.clear();
         if !Arc::ptr_eq(&self.document, &moment.document) {
+            let (old, new) = (&self.document.scene, &moment.document.scene);
+            let (now, then) = (&mut self.settings, moment.settings);
+            if old.mechanism.gravity != new.mechanism.gravity {
+                now.gravity = then.gravity;
+            }
+            if old.settings != new.settings {
+                // What a text can set; the rest is the user's.
+                let Settings { mode, running, gravity, speed, policy, .. } = now.clone();
+                *now = Settings { mode, running, gravity, speed, policy, ..then };
+                self.pace = pace(now);
+            }
+            self.warnings.clone_from(&moment.document.lints);
             self.document = moment.document;
             self.base = self.document.scene.mechanism.clone();
             self.base.gravity = Vector::from_array(self.settings.gravity);
@@ -130,6 +142,7 @@ impl Session {
     pub(super) fn set_text(
         &mut self,
         text: &str,
+        removed: Option<JointId>,
         mesh: &mut Files<'_>,
         out: &mut Applied,
     ) -> Result<(), SessionError> {
@@ -158,7 +171,7 @@ impl Session {
         self.edits.push(moment);
         let old = std::mem::replace(&mut self.document, Arc::new(document));
         let new = &self.document.scene;
-        let (solids, joints) = (self.document.survivors(&old), self.document.same_joints(&old));
+        let (solids, joints) = (self.document.survivors(&old), self.document.same_joints(&old, removed));
         let state = self.state.carried_over(&self.base, &new.mechanism, &solids, &joints);
         let mut base = new.mechanism.clone();
         for (k, from) in joints.iter().enumerate() {
@@ -171,8 +184,9 @@ impl Session {
         }
         if new.settings != old.scene.settings {
             let running = self.settings.running;
-            self.settings = Settings { running, ..settings_of(new, Some(&self.settings)) };
-            self.pace = Pace::new(self.settings.step, CATCH_UP);
+            self.settings =
+                Settings { running, ..settings_of(new, Some((&self.settings, &old.scene.settings))) };
+            self.pace = pace(&self.settings);
         }
         if new.mechanism.gravity != old.scene.mechanism.gravity {
             self.settings.gravity = new.mechanism.gravity.to_array();
@@ -182,7 +196,7 @@ impl Session {
         self.state = state;
         self.size_up();
         self.rebuild();
-        self.warnings = Complaint::list(&report, text);
+        self.warnings.clone_from(&self.document.lints);
         let open = self.assemble_if_open(Occasion::Edit);
         self.warnings.extend(open);
         let start = self.scene_state();

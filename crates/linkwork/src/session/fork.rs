@@ -39,6 +39,7 @@ impl Session {
             forces_known: false,
             gap: self.gap,
             torn: self.torn,
+            left: self.left,
             damping: self.damping,
             rejected: None,
             log: Log { cut: true, ..Log::new("") },

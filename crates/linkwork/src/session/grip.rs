@@ -6,15 +6,17 @@
 //! and its velocity is the displacement of that step, as for every scripted solid.
 //!
 //! A pin is a secondary joint of `step::follow`, after each step: it gives way where anything else would have to break. A
-//! pull is a soft joint with a limited force, and takes part in the step itself. Both are on a short leash from the
-//! grabbed point, so that a hand far away asks for no more than a step can do.
+//! pull is a soft joint with a limited force, and takes part in the step itself: a spring to where the hand is, and a
+//! damper to where it stands. A damper to the moving tracker would differentiate it, and shoot an eighth past the hand.
+//! Both are on a short leash from the grabbed point, so that a hand far away asks for no more than a step can do.
 
 use super::command::GripMode;
+use super::heft::effective_mass;
 use super::history::Moment;
 use super::report::{Gap, GrabReport};
 use crate::graph::Graph;
 use crate::joint::{Frame, Joint, JointId, Rank};
-use crate::math::{Matrix, Pose, Rotation, Vector, exp, log, skew};
+use crate::math::{Pose, Rotation, Vector, exp, log};
 use crate::mechanism::{Mechanism, ModelError, TrajectoryId};
 use crate::solid::{Kernel, Solid, SolidId};
 use crate::state::State;
@@ -31,10 +33,11 @@ const LAG: f64 = 0.012;
 const LEASH: f64 = 0.4;
 /// Radians, likewise.
 const TURN_LEASH: f64 = 0.4;
-/// A pull's spring, rad/s of the effective mass alone.
-const PULL: f64 = 12.0;
-/// The largest pull, in units of the gravity of the effective mass.
-const PULL_FORCE: f64 = 30.0;
+/// A pull's spring, rad/s of the effective mass alone. What moves with the hand trails it by two parts in this of a second.
+const PULL: f64 = 20.0;
+/// The largest pull, in weights of the effective mass and of all that hangs on it.
+const PULL_FORCE: f64 = 15.0;
+const PULL_LOAD: f64 = 4.0;
 /// Weight counts in forces even where nothing falls.
 const LEAST_GRAVITY: f64 = 9.81;
 
@@ -59,7 +62,7 @@ pub(super) struct Grip {
     pub target: Pose,
     /// From the hand's turn to the solid's.
     pub grasp: Rotation,
-    /// Effective mass of the grabbed point.
+    /// Effective mass of the grabbed point, for a pull.
     mass: f64,
     /// Mass of everything that hangs together with it.
     load: f64,
@@ -102,7 +105,10 @@ impl Grip {
             resume: at,
             target: at,
             grasp: turned.inverse() * pose.rotation,
-            mass: effective_mass(m, s, solid, at.translation),
+            mass: match mode {
+                GripMode::Pull => effective_mass(m, s, island, solid, at.translation),
+                _ => weight(&solid),
+            },
             load,
             leash: LEASH * m.solid(solid).extent(),
             slack: 1.0,
@@ -130,9 +136,10 @@ impl Grip {
         let frames = (Frame::point(self.tracker, Vector::ZERO), Frame::point(self.solid, self.point));
         let hold = if self.mode == GripMode::PinPose { Joint::weld } else { Joint::ball };
         let mut joint = hold(frames.0, frames.1).with_rank(Rank::Secondary);
-        self.most_force = gravity * (PULL_FORCE * self.mass + 2.0 * self.load);
-        // Any finite force: it yields.
-        joint.most_force = self.most_force;
+        self.most_force = gravity * (PULL_FORCE * self.mass + PULL_LOAD * self.load);
+        // A joint's limit holds for each of its three rows: together they stay below the one that is told. For a pin it is
+        // any finite force: it yields.
+        joint.most_force = self.most_force / 3.0_f64.sqrt();
         self.joint = reach.add_joint(joint.clone())?;
         if self.mode == GripMode::Pull {
             joint.compliance = 1.0 / (self.mass * PULL * PULL);
@@ -197,7 +204,7 @@ impl Grip {
         let ahead = at - held.translation;
         let leash = match self.mode {
             // A pull is a force: the leash is where the spring has the largest one.
-            GripMode::Pull => self.most_force / (self.mass * PULL * PULL),
+            GripMode::Pull => self.most_force / (3.0_f64.sqrt() * self.mass * PULL * PULL),
             _ => self.leash * self.slack,
         };
         if ahead.length() > leash {
@@ -214,9 +221,12 @@ impl Grip {
         Pose::from_parts(at, rotation.normalize())
     }
 
-    /// Scripts the tracker for the next step of length `h`.
-    pub fn aim_step(&self, live: &mut Mechanism, s: &State, h: f64, tolerance: f64) {
+    /// Scripts the tracker for the next step of length `h`. That of a pull is there at once and stands.
+    pub fn aim_step(&self, live: &mut Mechanism, s: &mut State, h: f64, tolerance: f64) {
         let next = self.next(live, s, h / (h + LAG), 0.1 * tolerance);
+        if self.mode == GripMode::Pull {
+            s.set_pose(live, self.tracker, next);
+        }
         self.script(live, s.time, s.pose(live, self.tracker), s.time + h, next);
     }
 
@@ -270,14 +280,4 @@ impl Grip {
             most_force: (!self.is_pin()).then_some(self.most_force),
         }
     }
-}
-
-/// `3 / tr(K)`, `K = 1/m - [r] I^-1 [r]`: what a force at a point of a free solid has to move, in the mean over its
-/// directions.
-fn effective_mass(m: &Mechanism, s: &State, solid: SolidId, point: Vector) -> f64 {
-    let masses = crate::rows::Masses::new(m, s);
-    let r = skew(point - s.centers[solid.index()]);
-    let k = Matrix::from_diagonal(Vector::splat(masses.inverse_mass(solid.index())))
-        - r * masses.inverse_inertia(solid.index()) * r;
-    3.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)
 }

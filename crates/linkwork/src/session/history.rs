@@ -1,7 +1,8 @@
 //! The past: a ring of snapshots to look back and branch, and the edits that can be taken back.
 
 use super::document::Document;
-use super::report::Timeline;
+use super::report::{Settings, Timeline};
+use crate::math::Vector;
 use crate::state::State;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,13 +21,30 @@ pub(super) struct Moment {
     /// Per joint of the scene.
     pub enabled: Vec<bool>,
     pub state: State,
+    /// For when the text, which sets some of them, is taken back.
+    pub settings: Settings,
     /// The grab that it was taken for.
     pub gesture: Option<u64>,
 }
 
 impl Moment {
-    fn bytes(&self) -> usize {
-        bytes(&self.state) + self.enabled.len()
+    /// What it takes beside the one before it, which may share its text.
+    fn bytes(&self, before: Option<&Moment>) -> usize {
+        let shared = before.is_some_and(|b| Arc::ptr_eq(&b.document, &self.document));
+        let document = if shared { 0 } else { self.document.bytes() };
+        bytes(&self.state) + self.enabled.len() + std::mem::size_of::<Self>() + document
+    }
+
+    /// Nothing moved since.
+    fn is_here(&self, now: &State) -> bool {
+        // Trackers of hands stand behind the solids of the scene.
+        let solids = self.state.centers.len();
+        let same = |a: &[Vector], b: &[Vector]| b.get(..solids) == Some(a);
+        self.state.time == now.time
+            && same(&self.state.centers, &now.centers)
+            && now.rotations.get(..solids) == Some(&self.state.rotations[..])
+            && same(&self.state.velocities, &now.velocities)
+            && same(&self.state.spins, &now.spins)
     }
 }
 
@@ -90,10 +108,14 @@ impl Ring {
         self.shown.unwrap_or(self.snapshots.len().saturating_sub(1))
     }
 
-    /// Shows the one so many places from the one shown now; `None` at the end.
-    pub fn go(&mut self, by: i64) -> Option<&State> {
-        let place = (self.place() as i64).checked_add(by).filter(|p| *p >= 0)? as usize;
-        self.show(place)
+    /// Shows the one so many places from the one shown now, or the last one on that way, and how many places that was;
+    /// none if there is no way to go.
+    pub fn go(&mut self, by: i64) -> (Option<&State>, u64) {
+        let from = self.place();
+        let last = self.snapshots.len().saturating_sub(1) as i64;
+        let place = (from as i64).saturating_add(by).clamp(0, last) as usize;
+        let gone = place.abs_diff(from) as u64;
+        (if gone > 0 { self.show(place) } else { None }, gone)
     }
 
     /// Shows the one of this number.
@@ -131,37 +153,76 @@ impl Ring {
 pub(super) struct Edits {
     undo: VecDeque<Moment>,
     redo: Vec<Moment>,
+    /// What could be done again before hands took hold: it can be once more if they change nothing.
+    parked: Option<Vec<Moment>>,
+    /// The first gesture of the hands that hold something now.
+    open: Option<u64>,
 }
 
 impl Edits {
     /// Something is about to change.
     pub fn push(&mut self, moment: Moment) {
         self.redo.clear();
+        self.parked = None;
+        self.keep(moment);
+    }
+
+    /// A hand takes hold. Hands that have not moved anything yet have one undo together.
+    pub fn begin(&mut self, moment: Moment) {
+        let redo = std::mem::take(&mut self.redo);
+        self.parked.get_or_insert(redo);
+        let newest = self.undo.back().filter(|m| m.gesture.is_some() && m.gesture != moment.gesture);
+        let open = self.open.is_some_and(|first| newest.is_some_and(|m| m.gesture >= Some(first)));
+        if open && newest.is_some_and(|m| m.is_here(&moment.state) && m.enabled == moment.enabled) {
+            return;
+        }
+        self.open = self.open.or(moment.gesture);
         self.keep(moment);
     }
 
     fn keep(&mut self, moment: Moment) {
         self.undo.push_back(moment);
-        let mut bytes: usize = self.undo.iter().map(Moment::bytes).sum();
+        let mut bytes = 0;
+        let mut before = None;
+        for m in &self.undo {
+            bytes += m.bytes(before);
+            before = Some(m);
+        }
         while self.undo.len() > 1 && (self.undo.len() > MOST_EDITS || bytes > MOST_BYTES) {
-            bytes -= self.undo.pop_front().map_or(0, |m| m.bytes());
+            // The next one holds the text now, if it was shared.
+            let held = self.undo.get(1).map_or(0, |m| m.bytes(None) - m.bytes(self.undo.front()));
+            bytes -= self.undo.pop_front().map_or(0, |m| m.bytes(None)) - held;
         }
     }
 
-    /// The gesture changed nothing after all, or was cancelled.
-    pub fn forget(&mut self, gesture: u64) {
-        self.undo.retain(|m| m.gesture != Some(gesture));
+    /// The last hand let go. If the hands changed nothing there is nothing to take back, and all is as it was: that state.
+    pub fn end(&mut self, now: &State) -> Option<State> {
+        let first = self.open.take();
+        let parked = self.parked.take();
+        let mut back = None;
+        while let Some(newest) = self.undo.back()
+            && newest.gesture.is_some()
+            && newest.gesture >= first
+            && newest.is_here(now)
+        {
+            back = self.undo.pop_back().map(|m| m.state);
+        }
+        if back.is_some() && !self.undo.back().is_some_and(|m| m.gesture.is_some() && m.gesture >= first) {
+            self.redo = parked.unwrap_or_default();
+        }
+        back
     }
 
-    /// The moment before this gesture, if it is the newest edit and nothing moved since.
-    pub fn unmoved(&self, gesture: u64, now: &State) -> Option<State> {
-        let before = &self.undo.back().filter(|m| m.gesture == Some(gesture))?.state;
-        let same = before.time == now.time
-            && before.centers == now.centers
-            && before.rotations == now.rotations
-            && before.velocities == now.velocities
-            && before.spins == now.spins;
-        same.then(|| before.clone())
+    /// The gesture is taken back, and all that came after it: neither can be done again. If no hand is `left` what could be
+    /// done again before can be once more.
+    pub fn cancel(&mut self, gesture: u64, is_last: bool) {
+        if let Some(place) = self.undo.iter().position(|m| m.gesture >= Some(gesture)) {
+            self.undo.truncate(place);
+        }
+        if is_last {
+            self.open = None;
+            self.redo = self.parked.take().unwrap_or_default();
+        }
     }
 
     pub fn undo(&mut self, now: impl FnOnce() -> Moment) -> Option<Moment> {

@@ -45,6 +45,11 @@ pub enum Entry {
         /// What each was allowed.
         effort: Effort,
     },
+    /// Time ran where the future was known: snapshots shown one after the other.
+    Shown {
+        /// How many.
+        count: u32,
+    },
 }
 
 /// A whole session.
@@ -90,6 +95,9 @@ impl Log {
             | (Some(Entry::Poses { count, effort }), Entry::Poses { count: more, effort: same })
                 if effort == same && *count <= MOST_STEPS - more =>
             {
+                *count += more;
+            }
+            (Some(Entry::Shown { count }), Entry::Shown { count: more }) if *count <= MOST_STEPS - more => {
                 *count += more;
             }
             _ => self.entries.push(entry),
@@ -167,6 +175,7 @@ pub fn replay_with(log: &Log, after: &mut dyn FnMut(usize, &Session)) -> Result<
             Entry::Command(command) => {
                 session.apply(command.clone()).map_err(|e| ReplayError::Refused(n + 1, e))?;
             }
+            Entry::Shown { count } => session.play(*count),
             Entry::File { name, bytes } => session.keep_file(name, bytes.clone()),
             Entry::Steps { count, effort } | Entry::Poses { count, effort } => {
                 if *count > MOST_STEPS || !effort.makes_sense() {

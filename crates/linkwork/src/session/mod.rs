@@ -30,6 +30,7 @@ mod edit;
 mod forces;
 mod fork;
 mod grip;
+mod heft;
 mod history;
 mod log;
 mod report;
@@ -56,14 +57,14 @@ use check::{check_finite, quaternion, settings_of};
 use document::{Document, find_joint, find_solid, with_joint};
 use edit::Occasion;
 use grip::Grip;
-use history::{Edits, Ring};
+use history::{Edits, Moment, Ring};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Steps that one tick may catch up.
-const CATCH_UP: usize = 8;
 /// Steps that one command may ask for.
-const MOST_STEPS: i32 = 100_000;
+const MOST_STEPS: u32 = 1000;
+/// What all of them may ask, in units of what a single one may.
+const MOST_WORK: u64 = 5;
 
 /// A scene that is being handled.
 pub struct Session {
@@ -98,6 +99,8 @@ pub struct Session {
     /// Largest gap as last measured, and the gap that no step may open.
     gap: f64,
     torn: f64,
+    /// The gap that the last edit left: where constraints contradict each other, steps may open no more than a few times it.
+    left: f64,
     rejected: Option<&'static str>,
     log: Log,
     files: BTreeMap<String, Vec<u8>>,
@@ -131,7 +134,7 @@ impl Session {
             reach_workspace: Workspace::default(),
             meter: Meter::default(),
             rows: Rows::default(),
-            pace: Pace::new(settings.step, CATCH_UP),
+            pace: pace(&settings),
             settings,
             grips: Vec::new(),
             gestures: 0,
@@ -144,6 +147,7 @@ impl Session {
             damping: 0.0,
             gap: 0.0,
             torn: 0.0,
+            left: 0.0,
             rejected: None,
             log,
             files,
@@ -226,6 +230,10 @@ impl Session {
         }
         // A hand on the move, or an edit: there may be something to do again.
         self.settled = false;
+        // What is known of the future no longer holds under other rules.
+        if command.changes_motion() {
+            self.history.branch();
+        }
         applied.hash = hex(self.hash());
         Ok(applied)
     }
@@ -251,9 +259,9 @@ impl Session {
                 self.since_drag = 0.0;
             }
             Command::Release { hand } => {
-                let gesture = self.grip(*hand)?.gesture;
+                self.grip(*hand)?;
                 self.release(|g| g.hand == *hand);
-                self.end_gesture(gesture);
+                self.end_gesture();
             }
             Command::Cancel { hand } => {
                 self.grip(*hand)?;
@@ -261,13 +269,13 @@ impl Session {
             }
             Command::Run { on } => {
                 self.settings.running = *on;
-                self.pace = Pace::new(self.settings.step, CATCH_UP);
+                self.pace = pace(&self.settings);
             }
             Command::Step { count } => {
-                if count.abs() > MOST_STEPS {
-                    return bad("too many steps at once");
+                if count.unsigned_abs() > MOST_STEPS {
+                    return bad("too many steps at once: a thousand at the most");
                 }
-                self.steps(*count, out)?;
+                self.steps(*count, out);
             }
             Command::Scrub { to } => {
                 let found = match to {
@@ -298,7 +306,7 @@ impl Session {
                 if *mode == Mode::Kinematic {
                     self.stop_motion();
                 }
-                self.pace = Pace::new(self.settings.step, CATCH_UP);
+                self.pace = pace(&self.settings);
             }
             Command::Method { name } => {
                 if Method::from_name(name).is_none() {
@@ -329,7 +337,7 @@ impl Session {
                     return bad("the step must be between a microsecond and a second");
                 }
                 self.settings.step = *seconds;
-                self.pace = Pace::new(*seconds, CATCH_UP);
+                self.pace = pace(&self.settings);
             }
             Command::Iterations { count } => {
                 if !(1..=10_000).contains(count) {
@@ -351,12 +359,18 @@ impl Session {
                 self.base.gravity = Vector::from_array(*value);
                 self.live.gravity = self.base.gravity;
                 self.reach.gravity = self.base.gravity;
+                // How strong a hand is goes with the weights it has to lift.
+                if !self.grips.is_empty() {
+                    self.remember_trackers();
+                    self.rebuild();
+                }
             }
             Command::Speed { factor } => {
                 if !(1e-3..=1e3).contains(factor) {
                     return bad("the speed must be between 0.001 and 1000");
                 }
                 self.settings.speed = *factor;
+                self.pace = pace(&self.settings);
             }
             Command::Budget { ms } => {
                 if ms.is_some_and(|ms| !(1e-3..=1e6).contains(&ms)) {
@@ -370,24 +384,25 @@ impl Session {
                 if self.base.joint(id).enabled != *on {
                     let moment = self.moment(None);
                     self.edits.push(moment);
+                    self.remember_trackers();
                     self.base.edit_joint(id, |j| j.enabled = *on);
                     self.rebuild();
                     out.warnings.extend(self.assemble_if_open(Occasion::Edit));
                     self.snapshot();
                 }
             }
-            Command::SetText { text } => self.set_text(text, mesh, out)?,
+            Command::SetText { text } => self.set_text(text, None, mesh, out)?,
             Command::AddConstraint { .. } => {
                 let text = with_joint(&self.document.text, &self.base, &self.state, command)?;
                 let added = self.base.joints().len() as u32;
-                self.set_text(&text, mesh, out)?;
+                self.set_text(&text, None, mesh, out)?;
                 out.joint = Some(added);
             }
             Command::DeleteConstraint { joint } => {
                 let id = find_joint(&self.base, joint)?;
                 let text = scene::remove_joint(&self.document.text, id)
                     .ok_or_else(|| SessionError::NoJoint { joint: joint.to_string() })?;
-                self.set_text(&text, mesh, out)?;
+                self.set_text(&text, Some(id), mesh, out)?;
             }
         }
         Ok(())
@@ -424,7 +439,7 @@ impl Session {
         self.history.branch();
         self.gestures += 1;
         let before = self.moment(Some(self.gestures));
-        self.edits.push(before.clone());
+        self.edits.begin(before.clone());
         let hold = (hand, id, point, mode);
         let grip = Grip::new(&self.base, &self.state, hold, turned, before, self.gestures);
         self.remember_trackers();
@@ -447,14 +462,13 @@ impl Session {
     }
 
     /// A gesture that changed nothing needs no undo.
-    fn end_gesture(&mut self, gesture: u64) {
+    fn end_gesture(&mut self) {
         if !self.grips.is_empty() {
             return;
         }
-        if let Some(before) = self.edits.unmoved(gesture, &self.state) {
+        if let Some(before) = self.edits.end(&self.state) {
             // With what the last step left for the next: the hand may have made it forget that.
             self.state = before;
-            self.edits.forget(gesture);
         }
     }
 
@@ -462,14 +476,20 @@ impl Session {
     fn cancel(&mut self, hand: u32, out: &mut Applied) {
         let Some(place) = self.grips.iter().position(|g| g.hand == hand) else { return };
         let grip = self.grips.remove(place);
-        self.edits.forget(grip.gesture);
-        let others = std::mem::take(&mut self.grips);
+        let mut others = std::mem::take(&mut self.grips);
         let reloaded = !Arc::ptr_eq(&self.document, &grip.before.document);
-        self.restore(grip.before);
+        self.restore(grip.before.clone());
+        // What was done since then is gone, so it cannot be taken back either.
+        self.edits.cancel(grip.gesture, others.is_empty() || reloaded);
         if reloaded {
             out.reloaded = true;
             out.released.extend(others.iter().map(|g| g.hand));
         } else {
+            // A hand that came later now has its start where everything is again.
+            for other in others.iter_mut().filter(|g| g.gesture > grip.gesture) {
+                other.before = Moment { gesture: Some(other.gesture), ..grip.before.clone() };
+                self.edits.begin(other.before.clone());
+            }
             self.grips = others;
             self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
             if !self.grips.is_empty() {
@@ -487,28 +507,30 @@ impl Session {
         }
     }
 
-    fn steps(&mut self, count: i32, out: &mut Applied) -> Result<(), SessionError> {
+    /// Back into the past, or on: what is known of the future first, then steps. A thousand steps of something that does not
+    /// go well would take an hour, in which nobody could do anything: they end when they have asked too much.
+    fn steps(&mut self, count: i32, out: &mut Applied) {
         self.settings.running = false;
-        let forward = count > 0;
-        for _ in 0..count.unsigned_abs() {
-            let kept = self.history.go(if forward { 1 } else { -1 }).cloned();
-            match kept {
-                Some(state) => self.show(state, out),
-                None if !forward => return Ok(()),
-                None => {
-                    let effort = self.full_effort();
-                    let done = if self.settings.mode == Mode::Dynamic {
-                        self.step_once(&effort)
-                    } else {
-                        self.pose_once(&effort)
-                    };
-                    if done.rejected.is_some() {
-                        return Ok(());
-                    }
-                }
+        let (state, gone) = self.history.go(i64::from(count));
+        if let Some(state) = state.cloned() {
+            self.show(state, out);
+        }
+        let due = u64::from(count.max(0).unsigned_abs()) - gone.min(count.max(0) as u64);
+        let mut asks = 0;
+        for taken in 0..due {
+            let effort = self.full_effort();
+            if asks > MOST_WORK * u64::from(effort.asks) {
+                let text = format!("{taken} of {due} steps were taken: they are too much work to wait for");
+                out.warnings.push(Complaint::plain(text));
+                return;
+            }
+            let dynamic = self.settings.mode == Mode::Dynamic;
+            let done = if dynamic { self.step_once(&effort) } else { self.pose_once(&effort) };
+            asks += u64::from(done.asks);
+            if done.rejected.is_some() {
+                return;
             }
         }
-        Ok(())
     }
 
     /// Shows a moment of the past.
@@ -587,6 +609,16 @@ impl Session {
     fn solver(&self) -> SolverKind {
         SolverKind::from_name(&self.settings.solver).unwrap_or_default()
     }
+}
+
+/// Steps as they fall due: at most those of two ticks at sixty a second, but always some, so that a hiccup is caught up.
+/// What a budget does not pay for is dropped anyway.
+fn pace(settings: &Settings) -> Pace {
+    const TICK: f64 = 1.0 / 60.0;
+    const SOME: f64 = 8.0;
+    const MOST: f64 = 2000.0;
+    let two = (2.0 * TICK * settings.speed / settings.step).ceil();
+    Pace::new(settings.step, two.clamp(SOME, MOST) as usize)
 }
 
 /// Sixteen hexadecimal digits.

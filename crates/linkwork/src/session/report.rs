@@ -131,7 +131,7 @@ pub struct GrabReport {
     pub met: bool,
     /// Force on the solid, newtons, world. Zero where no time passes.
     pub force: [f64; 3],
-    /// Largest force of a pull along each axis; a pin has the force that it takes.
+    /// Largest force of a pull; a pin has the force that it takes.
     pub most_force: Option<f64>,
 }
 

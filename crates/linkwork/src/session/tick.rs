@@ -85,7 +85,7 @@ pub(super) struct Done {
     iterations: u32,
     solver_iterations: u32,
     /// Questions whether the time is up.
-    asks: u32,
+    pub asks: u32,
     missed: bool,
     pub rejected: Option<&'static str>,
     /// Something is different from before.
@@ -100,6 +100,12 @@ impl Session {
         self.since_drag += elapsed;
         let timed = self.settings.mode == Mode::Dynamic && self.settings.running;
         let due = if timed { self.pace.due(elapsed * self.settings.speed) as u32 } else { 0 };
+        if timed && self.history.is_scrubbed() {
+            if due > 0 {
+                self.play(due);
+            }
+            return self.look();
+        }
         let posing = !timed && self.wants_pose();
         let due = if posing { 1 } else { due };
         let (effort, squeezed) = self.plan(due);
@@ -147,6 +153,15 @@ impl Session {
         self.report(taken, sum, receipt)
     }
 
+    /// Time passes where the future is known: it is shown, not made again, until it ends.
+    pub(super) fn play(&mut self, count: u32) {
+        self.log.push(Entry::Shown { count });
+        if let Some(state) = self.history.go(i64::from(count)).0.cloned() {
+            self.state = state;
+            self.rebuild();
+        }
+    }
+
     /// A report on how things are, without doing anything.
     pub fn look(&mut self) -> TickReport {
         let (effort, _) = self.plan(0);
@@ -166,7 +181,8 @@ impl Session {
     /// Work without time: hands that hold something and are not there yet, or constraints that stand open.
     fn wants_pose(&self) -> bool {
         let kinematic = self.settings.mode == Mode::Kinematic;
-        !self.settled && (!self.grips.is_empty() || kinematic)
+        // Who looks at the past without a hand on it wants to see it, not to start another future from there.
+        !self.settled && (!self.grips.is_empty() || (kinematic && !self.history.is_scrubbed()))
     }
 
     /// What each of so many steps may cost, and whether the budget made it less than the policy wants.
@@ -299,7 +315,7 @@ impl Session {
     fn try_step(&mut self, effort: &Effort) -> (Gaps, Done) {
         let (before, h) = (self.state.clone(), self.settings.step);
         for grip in &self.grips {
-            grip.aim_step(&mut self.live, &self.state, h, self.settings.tolerance);
+            grip.aim_step(&mut self.live, &mut self.state, h, self.settings.tolerance);
             grip.switch(&mut self.reach, true);
         }
         let asked = Cell::new(0);
@@ -424,7 +440,7 @@ impl Session {
         if !self.state.is_finite() || !gaps.worst().is_finite() {
             return Some("the numbers left the range of arithmetic");
         }
-        (gaps.worst() > (3.0 * self.gap).max(self.torn)).then_some("the step would tear the mechanism apart")
+        (gaps.worst() > (3.0 * self.left).max(self.torn)).then_some("the step would tear the mechanism apart")
     }
 
     /// Does a joint jump to another side in a correction?
@@ -454,6 +470,7 @@ impl Session {
     /// Measures the gaps as things are; for after edits.
     pub(super) fn measure(&mut self) -> f64 {
         self.gap = self.gaps_now().worst();
+        self.left = self.gap;
         self.gap
     }
 
