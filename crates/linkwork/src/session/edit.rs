@@ -23,8 +23,11 @@ const EDIT_ITERATIONS: usize = 60;
 const EDIT_PATIENCE: usize = 1_000_000;
 /// The same when a scene is opened or reset: people expect that to take a moment.
 const LOAD_PATIENCE: usize = 5_000_000;
-/// However many joints there are: looks that an assembly may take.
+/// However many joints there are: looks that an assembly may take, and those after which an edit of a few joints gives up.
+/// One that comes to an end takes some hundred.
 const LEAST_PATIENCE: usize = 1000;
+const EDIT_LOOKS: usize = 3000;
+const LOAD_LOOKS: usize = 100_000;
 
 /// When constraints are closed at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +106,12 @@ impl Session {
         if self.measure() <= self.settings.tolerance {
             return None;
         }
-        let (iterations, patience) = match occasion {
-            Occasion::Edit => (Some(EDIT_ITERATIONS), EDIT_PATIENCE),
-            Occasion::Load => (None, LOAD_PATIENCE),
+        let (iterations, patience, looks) = match occasion {
+            Occasion::Edit => (Some(EDIT_ITERATIONS), EDIT_PATIENCE, EDIT_LOOKS),
+            Occasion::Load => (None, LOAD_PATIENCE, LOAD_LOOKS),
         };
         // A count instead of a clock, so that a replay gives up at the same place.
-        let most = (patience / self.base.joints().len().max(1)).max(LEAST_PATIENCE);
+        let most = (patience / self.base.joints().len().max(1)).clamp(LEAST_PATIENCE, looks);
         let asked = Cell::new(0);
         let out_of_time = || {
             asked.set(asked.get() + 1);

@@ -40,6 +40,7 @@ const LEAST_ASKS: f64 = 100.0;
 /// that contradict each other under an iterative solver, in pieces of pieces, held a step of `walker` for six seconds.
 const PATIENCE: usize = 1_000_000;
 const LEAST_PATIENCE: usize = 2000;
+const MOST_PATIENCE: usize = 20_000;
 
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 
@@ -230,7 +231,9 @@ impl Session {
             // The last resort, for the step that goes wrong in pieces of pieces: a few times what it may cost.
             let share = 1e-3 * ms / f64::from(due);
             let affordable = if self.cost.ask > 0.0 { OVERDRAFT * share / self.cost.ask } else { 0.0 };
-            effort.asks = affordable.floor().clamp(LEAST_ASKS, 1e6) as u32;
+            // In powers of two: the log counts equal efforts together.
+            let asks = affordable.floor().clamp(LEAST_ASKS, 1e6) as u32;
+            effort.asks = 1 << asks.ilog2();
         }
         (effort, squeezed)
     }
@@ -265,7 +268,7 @@ impl Session {
     }
 
     fn patience(&self) -> u32 {
-        (PATIENCE / self.base.joints().len().max(1)).max(LEAST_PATIENCE) as u32
+        (PATIENCE / self.base.joints().len().max(1)).clamp(LEAST_PATIENCE, MOST_PATIENCE) as u32
     }
 
     fn config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
