@@ -2,18 +2,19 @@
 //! session's; this only forwards.
 
 use super::hub::{Answer, Hub, Refusal, Request, Rival, Work, message};
+use super::watch::{News, Unsaved, Watch, read_text};
 use super::{describe, frame, gallery};
 use crate::files;
 use axum::body::Bytes;
 use linkwork::record::Frame;
-use linkwork::scene::{Report, limits};
+use linkwork::scene::Report;
 use linkwork::session::{Applied, Command, Complaint, Session, SessionError, TickReport};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Time between ticks.
 pub const TICK: Duration = Duration::from_nanos(16_666_667);
@@ -52,6 +53,11 @@ impl Source {
         }
     }
 
+    fn watch(&self, session: &Session) -> Option<Watch> {
+        let Source::File(path) = self else { return None };
+        Some(Watch::new(path.clone(), session.text().to_owned()))
+    }
+
     /// Mesh files lie beside the scene. A page may not reach beyond that folder.
     fn mesh(&self, name: &str) -> Result<Vec<u8>, String> {
         let Source::File(path) = self else { return Err("this scene has no folder to look in".into()) };
@@ -65,11 +71,7 @@ pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     if !plain {
         return Err("only files in the scene's own folder can be used in the viewer".into());
     }
-    match files::read(&folder.join(name), MESH_BYTES) {
-        Ok(bytes) if bytes.len() > MESH_BYTES => Err(format!("larger than {} MiB", MESH_BYTES >> 20)),
-        Ok(bytes) => Ok(bytes),
-        Err(e) => Err(e.to_string()),
-    }
+    files::read_regular(&folder.join(name), MESH_BYTES).map_err(|e| e.to_string())
 }
 
 /// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
@@ -120,7 +122,9 @@ pub struct Driver {
     source: Source,
     /// The file given on the command line, to come back to.
     home: Option<PathBuf>,
-    stamp: Option<SystemTime>,
+    watch: Option<Watch>,
+    /// Clients were told that the file is fine.
+    file_ok: bool,
     ghosts: Vec<Ghost>,
     /// As in [`Ghost`].
     worked: (f64, u32),
@@ -145,8 +149,9 @@ impl Driver {
             Source::Named(_) => None,
         };
         let mut driver = Self {
+            watch: source.watch(&session),
             session,
-            stamp: modified(home.as_deref()),
+            file_ok: true,
             source,
             home,
             ghosts: Vec::new(),
@@ -163,10 +168,7 @@ impl Driver {
         };
         driver.tell_scene();
         driver.tell_settings();
-        driver
-            .hub
-            .file
-            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        driver.tell_file(true, "", Vec::new());
         driver.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
         driver
     }
@@ -253,7 +255,7 @@ impl Driver {
         let result = match request.work {
             Work::Do(command) => self.apply(*command),
             Work::Open(id) => self.open(&id),
-            Work::Save => self.save(),
+            Work::Save { force } => self.save(force),
             Work::Compare(rivals) => self.compare(&rivals),
             Work::Glb => Ok(Answer::Bytes(self.glb())),
             Work::Log => serde_json::to_vec(&self.session.log())
@@ -283,8 +285,8 @@ impl Driver {
                 let why = SessionError::Text { diagnostics: diagnostics.clone() };
                 // Places are counted by the complaints themselves; the text they are about is the client's.
                 Err(Refusal {
-                    message: why.to_string(),
                     diagnostics: diagnostics.iter().map(place).collect(),
+                    ..Refusal::new(why.to_string())
                 })
             }
             Err(why) => Err(Refusal::new(why.to_string())),
@@ -351,26 +353,28 @@ impl Driver {
         self.end_comparison();
         self.session = session;
         self.recording = Recording::default();
-        self.stamp = modified(match &source {
-            Source::File(path) => Some(path),
-            Source::Named(_) => None,
-        });
+        self.watch = source.watch(&self.session);
         self.source = source;
-        self.hub
-            .file
-            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        self.tell_file(true, "", Vec::new());
         self.tell_scene();
         self.tell_settings();
         Ok(Answer::Value(Value::Null))
     }
 
-    fn save(&mut self) -> Result<Answer, Refusal> {
-        let Source::File(path) = &self.source else {
+    fn save(&mut self, force: bool) -> Result<Answer, Refusal> {
+        let Some(watch) = &mut self.watch else {
             return Err(Refusal::new("this scene has no file; download its text instead"));
         };
-        files::write(path, self.session.text().as_bytes()).map_err(Refusal::new)?;
-        self.stamp = modified(Some(path));
-        Ok(Answer::Value(Value::Null))
+        match watch.save(self.session.text(), force) {
+            Ok(()) => {
+                self.tell_file(true, "", Vec::new());
+                Ok(Answer::Value(Value::Null))
+            }
+            Err(Unsaved::Failed(words)) => Err(Refusal::new(words)),
+            Err(Unsaved::Changed(words)) => {
+                Err(Refusal { reason: Some("file-changed"), ..Refusal::new(words) })
+            }
+        }
     }
 
     fn compare(&mut self, rivals: &[Rival]) -> Result<Answer, Refusal> {
@@ -413,30 +417,35 @@ impl Driver {
     /// The file changed: its text becomes the session's, unless it has errors; then they are shown and the old scene
     /// goes on.
     fn look_at_file(&mut self) {
-        let Source::File(path) = &self.source else { return };
-        let stamp = modified(Some(path));
-        if stamp.is_none() || stamp == self.stamp {
-            return;
-        }
-        self.stamp = stamp;
-        let name = path.file_name().map_or_else(|| self.source.name(), |n| n.to_string_lossy().into_owned());
-        let told = match read_text(path) {
-            Err(why) => json!({ "event": "file", "ok": false, "message": why, "diagnostics": [] }),
-            Ok(text) if text == self.session.text() => {
-                json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })
+        let Some(watch) = &mut self.watch else { return };
+        let Some(news) = watch.look() else { return };
+        let name = watch.name();
+        match news {
+            News::Gone => {
+                self.tell_file(false, &format!("{name} is gone; the scene as it was goes on"), Vec::new());
             }
-            Ok(text) => match self.apply(Command::SetText { text }) {
+            News::Unreadable(why) => self.tell_file(false, &why, Vec::new()),
+            News::Same { back: true } => self.tell_file(true, &format!("{name} is back"), Vec::new()),
+            News::Same { back: false } if self.file_ok => {}
+            News::Same { back: false } => self.tell_file(true, "", Vec::new()),
+            News::Text(text) => match self.apply(Command::SetText { text: text.clone() }) {
                 Ok(_) => {
-                    json!({ "event": "file", "ok": true, "message": format!("{name} was read again"), "diagnostics": [] })
+                    if let Some(watch) = &mut self.watch {
+                        watch.take(text);
+                    }
+                    self.tell_file(true, &format!("{name} was read again"), Vec::new());
                 }
-                Err(why) => json!({
-                    "event": "file",
-                    "ok": false,
-                    "message": format!("{name} has errors; the scene as it was goes on"),
-                    "diagnostics": why.diagnostics,
-                }),
+                Err(why) => {
+                    let words = format!("{name} has errors; the scene as it was goes on");
+                    self.tell_file(false, &words, why.diagnostics);
+                }
             },
-        };
+        }
+    }
+
+    fn tell_file(&mut self, ok: bool, words: &str, diagnostics: Vec<Value>) {
+        self.file_ok = ok;
+        let told = json!({ "event": "file", "ok": ok, "message": words, "diagnostics": diagnostics });
         self.hub.file.send_replace(message(told));
     }
 
@@ -512,19 +521,9 @@ fn not_simulated(session: &Session) -> Vec<String> {
     }
 }
 
-fn modified(path: Option<&Path>) -> Option<SystemTime> {
-    std::fs::metadata(path?).and_then(|m| m.modified()).ok()
-}
-
-fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = files::read(path, limits::TEXT_BYTES)
-        .map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
-    String::from_utf8(bytes).map_err(|_| format!("`{}` is not text", path.display()))
-}
-
 fn refuse(report: &Report, text: &str) -> Refusal {
     let list = Complaint::list(report, text);
-    Refusal { message: "the scene has errors".into(), diagnostics: describe::complaints(&list, text) }
+    Refusal { diagnostics: describe::complaints(&list, text), ..Refusal::new("the scene has errors") }
 }
 
 /// A complaint about a text that is not at hand: it ends where it begins.

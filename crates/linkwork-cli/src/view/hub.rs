@@ -34,7 +34,10 @@ pub enum Work {
     /// Another scene: an id of the gallery.
     Open(String),
     /// The text into its file.
-    Save,
+    Save {
+        /// Even if the file holds something that the session has not read.
+        force: bool,
+    },
     /// Forks of the session under other methods; none ends it.
     Compare(Vec<Rival>),
     /// The scene as a `.glb`.
@@ -61,12 +64,14 @@ pub struct Refusal {
     pub message: String,
     /// About a text: where.
     pub diagnostics: Vec<Value>,
+    /// For the page, where it can do something about it: `file-changed` can be saved by force.
+    pub reason: Option<&'static str>,
 }
 
 impl Refusal {
     /// A sentence.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), diagnostics: Vec::new() }
+        Self { message: message.into(), diagnostics: Vec::new(), reason: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `linkwork view`: the interactive viewer. A small server on this machine, and a page in the browser.
 //!
 //! [`driver`] runs the session on a thread of its own, [`hub`] stands between it and the windows, [`socket`] serves one
-//! window, [`http`] decides who is let in. The page is `web/`, built and embedded.
+//! window, [`http`] decides who is let in, [`watch`] keeps an eye on the file. The page is `web/`, built and embedded.
 
 mod describe;
 mod driver;
@@ -12,7 +12,10 @@ mod hub;
 mod socket;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_files;
 mod tls;
+mod watch;
 
 use crate::failure::{self, Failure};
 use crate::{scene, terminal};
@@ -60,8 +63,12 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let (text, source) = match &args.scene {
         Some(path) => {
             let loaded = scene::load(path)?;
-            let stdin = path == Path::new("-");
-            (loaded.text, if stdin { Source::Named("<stdin>".into()) } else { Source::File(path.clone()) })
+            // What came through a pipe cannot be read again.
+            let source = match path == Path::new("-") || !path.is_file() {
+                true => Source::Named(loaded.name),
+                false => Source::File(path.clone()),
+            };
+            (loaded.text, source)
         }
         None => {
             let text = gallery::text(DEFAULT).ok_or_else(|| Failure::failed("the gallery is empty"))?;

@@ -42,10 +42,19 @@ struct Incoming {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Question {
-    Open { scene: String },
-    Check { text: String },
-    Save {},
-    Compare { entries: Vec<Rival> },
+    Open {
+        scene: String,
+    },
+    Check {
+        text: String,
+    },
+    Save {
+        #[serde(default)]
+        force: bool,
+    },
+    Compare {
+        entries: Vec<Rival>,
+    },
 }
 
 /// So many messages now, and so many more a second.
@@ -193,7 +202,13 @@ fn tell(answers: &mpsc::Sender<Arc<str>>, value: Value) {
 fn complain(answers: &mpsc::Sender<Arc<str>>, id: Option<u64>, why: Refusal) {
     tell(
         answers,
-        json!({ "event": "error", "id": id, "message": why.message, "diagnostics": why.diagnostics }),
+        json!({
+            "event": "error",
+            "id": id,
+            "message": why.message,
+            "diagnostics": why.diagnostics,
+            "reason": why.reason,
+        }),
     );
 }
 
@@ -230,7 +245,7 @@ fn receive(
             return check(text, id, site.clone(), answers.clone(), checks);
         }
         (None, Some(Question::Open { scene })) => Work::Open(scene),
-        (None, Some(Question::Save {})) => Work::Save,
+        (None, Some(Question::Save { force })) => Work::Save { force },
         (None, Some(Question::Compare { entries })) => Work::Compare(entries),
         _ => return complain(answers, id, Refusal::new("a message holds either a `command` or an `ask`")),
     };

@@ -11,20 +11,20 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-type Client = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(super) type Client = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-fn server(text: &str) -> Server {
+pub(super) fn server(text: &str) -> Server {
     let session = Session::open(text, &mut |_| Err("none".into())).expect("a scene");
     Server::start(session, Source::Named("test".into()), None, 0, false)
         .unwrap_or_else(|_| panic!("it starts"))
 }
 
-fn gallery(id: &str) -> Server {
+pub(super) fn gallery(id: &str) -> Server {
     server(&super::gallery::text(id).expect("a scene"))
 }
 
 /// Connects with a token and an origin of one's choice.
-async fn try_connect(server: &Server, token: &str, origin: Option<&str>) -> Result<Client, Error> {
+pub(super) async fn try_connect(server: &Server, token: &str, origin: Option<&str>) -> Result<Client, Error> {
     let mut request = format!("ws://{}/ws?token={token}", server.local).into_client_request()?;
     if let Some(origin) = origin {
         request.headers_mut().insert("Origin", origin.parse().expect("a header"));
@@ -32,13 +32,13 @@ async fn try_connect(server: &Server, token: &str, origin: Option<&str>) -> Resu
     Ok(connect_async(request).await?.0)
 }
 
-async fn connect(server: &Server) -> Client {
+pub(super) async fn connect(server: &Server) -> Client {
     let origin = format!("http://{}", server.local);
     try_connect(server, &server.token, Some(&origin)).await.expect("let in")
 }
 
 /// The next event of a kind; frames and others are passed over.
-async fn event(client: &mut Client, kind: &str) -> Value {
+pub(super) async fn event(client: &mut Client, kind: &str) -> Value {
     let wait = async {
         loop {
             match client.next().await.expect("connected").expect("a message") {
@@ -56,7 +56,7 @@ async fn event(client: &mut Client, kind: &str) -> Value {
     tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("no {kind}"))
 }
 
-async fn frame(client: &mut Client) -> Vec<u8> {
+pub(super) async fn frame(client: &mut Client) -> Vec<u8> {
     let wait = async {
         loop {
             if let Message::Binary(bytes) = client.next().await.expect("connected").expect("a message") {
@@ -67,13 +67,18 @@ async fn frame(client: &mut Client) -> Vec<u8> {
     tokio::time::timeout(Duration::from_secs(60), wait).await.expect("a frame")
 }
 
-async fn say(client: &mut Client, value: Value) {
+pub(super) async fn say(client: &mut Client, value: Value) {
     client.send(Message::text(value.to_string())).await.expect("it listens");
 }
 
 /// Sends a command and waits for its answer.
-async fn act(client: &mut Client, id: u64, command: Value) -> Value {
+pub(super) async fn act(client: &mut Client, id: u64, command: Value) -> Value {
     say(client, json!({ "v": 1, "id": id, "command": command })).await;
+    answer(client, id).await
+}
+
+/// What is said to a request.
+pub(super) async fn answer(client: &mut Client, id: u64) -> Value {
     let wait = async {
         loop {
             if let Message::Text(text) = client.next().await.expect("connected").expect("a message") {
@@ -87,7 +92,7 @@ async fn act(client: &mut Client, id: u64, command: Value) -> Value {
     tokio::time::timeout(Duration::from_secs(60), wait).await.expect("an answer")
 }
 
-fn run(test: impl Future<Output = ()>) {
+pub(super) fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);
 }
 
@@ -450,42 +455,6 @@ fn four_thousand_constraints_at_the_socket() {
         assert!(3 * joints >= 4000, "{joints}");
         assert!(rate > 3.0, "{rate}");
     });
-}
-
-#[test]
-fn a_changed_file_is_read_again_and_a_broken_one_is_not() {
-    let folder = std::env::temp_dir().join(format!("linkwork-view-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let path = folder.join("scene.lw");
-    let text = |mass: u32| format!("/* kept */ solid a: mass {mass}; end joint ball; object2 a; end");
-    std::fs::write(&path, text(1)).expect("written");
-    let session = Session::open(&text(1), &mut |_| Err("none".into())).expect("a scene");
-    let server = Server::start(session, Source::File(path.clone()), None, 0, false)
-        .unwrap_or_else(|_| panic!("starts"));
-    run(async {
-        let mut page = connect(&server).await;
-        let first = event(&mut page, "scene").await;
-        assert_eq!(first["solids"][1]["mass"], 1.0);
-        assert_eq!(event(&mut page, "file").await["ok"], true);
-        std::fs::write(&path, "solid a: mass banana; end").expect("written");
-        let broken = event(&mut page, "file").await;
-        assert_eq!(broken["ok"], false);
-        assert!(broken["diagnostics"][0]["line"].is_u64(), "{broken}");
-        // Somebody who comes now is told too, and sees the old scene.
-        let mut late = connect(&server).await;
-        assert_eq!(event(&mut late, "scene").await["solids"][1]["mass"], 1.0);
-        assert_eq!(event(&mut late, "file").await["ok"], false);
-        std::fs::write(&path, text(5)).expect("written");
-        assert_eq!(event(&mut page, "scene").await["solids"][1]["mass"], 5.0);
-        assert_eq!(event(&mut page, "file").await["ok"], true);
-        // What is edited in the page goes back into the file, comments and all.
-        let edit = json!({ "do": "set-text", "text": text(6) });
-        assert_eq!(act(&mut page, 1, edit).await["event"], "done");
-        say(&mut page, json!({ "v": 1, "id": 2, "ask": { "save": {} } })).await;
-        while event(&mut page, "done").await["id"] != 2 {}
-        assert_eq!(std::fs::read_to_string(&path).expect("text"), text(6));
-    });
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
