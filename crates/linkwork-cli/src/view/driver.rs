@@ -10,7 +10,7 @@ use linkwork::record::Frame;
 use linkwork::scene::Report;
 use linkwork::session::{Applied, Command, Complaint, Session, SessionError, TickReport};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -125,6 +125,8 @@ pub struct Driver {
     watch: Option<Watch>,
     /// Clients were told that the file is fine.
     file_ok: bool,
+    /// Which client a hand belongs to: the one whose grab was accepted.
+    owners: BTreeMap<u32, u32>,
     ghosts: Vec<Ghost>,
     /// As in [`Ghost`].
     worked: (f64, u32),
@@ -154,6 +156,7 @@ impl Driver {
             file_ok: true,
             source,
             home,
+            owners: BTreeMap::new(),
             ghosts: Vec::new(),
             worked: (0.0, 0),
             recording: Recording::default(),
@@ -253,7 +256,7 @@ impl Driver {
 
     fn answer(&mut self, request: Request) {
         let result = match request.work {
-            Work::Do(command) => self.apply(*command),
+            Work::Do(command) => self.act(*command, request.client),
             Work::Open(id) => self.open(&id),
             Work::Save { force } => self.save(force),
             Work::Compare(rivals) => self.compare(&rivals),
@@ -261,10 +264,13 @@ impl Driver {
             Work::Log => serde_json::to_vec(&self.session.log())
                 .map(Answer::Bytes)
                 .map_err(|e| Refusal::new(e.to_string())),
-            Work::Leave(hands) => {
+            Work::Leave => {
+                let held = self.owners.iter().filter(|(_, owner)| Some(**owner) == request.client);
+                let hands: Vec<u32> = held.map(|(hand, _)| *hand).collect();
                 for hand in hands {
-                    // It may have let go already.
-                    let _ = self.apply(Command::Release { hand });
+                    // The session may have let go by itself.
+                    let _ = self.act(Command::Release { hand }, None);
+                    self.owners.remove(&hand);
                 }
                 Ok(Answer::Value(Value::Null))
             }
@@ -273,6 +279,24 @@ impl Driver {
             // The client may be gone.
             let _ = reply.send(result);
         }
+    }
+
+    /// A client's command. A hand is the client's once it holds something: what was refused is not let go of when the
+    /// client leaves, since it may be in another one's hand.
+    fn act(&mut self, command: Command, client: Option<u32>) -> Result<Answer, Refusal> {
+        let (taken, freed) = match &command {
+            Command::Grab { hand, .. } => (Some(*hand), None),
+            Command::Release { hand } | Command::Cancel { hand } => (None, Some(*hand)),
+            _ => (None, None),
+        };
+        let done = self.apply(command)?;
+        if let (Some(hand), Some(client)) = (taken, client) {
+            self.owners.insert(hand, client);
+        }
+        if let Some(hand) = freed {
+            self.owners.remove(&hand);
+        }
+        Ok(done)
     }
 
     fn apply(&mut self, command: Command) -> Result<Answer, Refusal> {
@@ -324,6 +348,9 @@ impl Driver {
         if applied.reloaded || enabled != self.enabled {
             self.tell_scene();
         }
+        for hand in &applied.released {
+            self.owners.remove(hand);
+        }
         if !applied.released.is_empty() {
             let _ = self.hub.events.send(message(json!({ "event": "released", "hands": applied.released })));
         }
@@ -352,6 +379,7 @@ impl Driver {
         start(&mut session);
         self.end_comparison();
         self.session = session;
+        self.owners.clear();
         self.recording = Recording::default();
         self.watch = source.watch(&self.session);
         self.source = source;

@@ -6,6 +6,7 @@ use linkwork::session::Command;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use tokio::sync::{broadcast, oneshot, watch};
 
@@ -44,8 +45,8 @@ pub enum Work {
     Glb,
     /// The log.
     Log,
-    /// A client left while its hands held something.
-    Leave(Vec<u32>),
+    /// A client left; its hands may hold something.
+    Leave,
 }
 
 /// The answer: a value or bytes.
@@ -81,6 +82,8 @@ pub struct Request {
     pub work: Work,
     /// To whom; nobody listens to drags.
     pub reply: Option<oneshot::Sender<Result<Answer, Refusal>>>,
+    /// Whose it is, for what ends with a window.
+    pub client: Option<u32>,
 }
 
 /// The sockets' side.
@@ -98,6 +101,7 @@ pub struct Hub {
     /// Everything that happens once.
     pub events: broadcast::Sender<Arc<str>>,
     inbox: SyncSender<Request>,
+    over: AtomicBool,
 }
 
 impl Hub {
@@ -112,6 +116,7 @@ impl Hub {
             table: text(),
             events: broadcast::Sender::new(EVENTS),
             inbox,
+            over: AtomicBool::new(false),
         }
     }
 
@@ -119,14 +124,22 @@ impl Hub {
     pub fn send(&self, request: Request) -> Result<(), Refusal> {
         self.inbox.try_send(request).map_err(|e| match e {
             TrySendError::Full(_) => Refusal::new("too many requests are waiting; this one was dropped"),
-            TrySendError::Disconnected(_) => Refusal::new("the simulation has ended"),
+            TrySendError::Disconnected(_) => {
+                self.over.store(true, Ordering::Relaxed);
+                Refusal::new("the simulation has ended")
+            }
         })
+    }
+
+    /// A request found nobody to give it to.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Queues work and waits for its answer.
     pub async fn ask(&self, work: Work) -> Result<Answer, Refusal> {
         let (reply, answer) = oneshot::channel();
-        self.send(Request { work, reply: Some(reply) })?;
+        self.send(Request { work, reply: Some(reply), client: None })?;
         answer.await.map_err(|_| Refusal::new("the simulation has ended"))?
     }
 }

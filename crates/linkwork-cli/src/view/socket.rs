@@ -10,7 +10,6 @@ use linkwork::session::{Command, Complaint};
 use linkwork::solve::SolverKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -87,7 +86,7 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
     let mut texts = [&hub.scene, &hub.settings, &hub.file, &hub.table].map(|s| s.subscribe());
     let mut events = hub.events.subscribe();
     let (answers, mut answered) = mpsc::channel::<Arc<str>>(ANSWERS);
-    let mut hands = BTreeSet::new();
+    let mut grabbed = false;
     let mut allowance = Allowance { left: BURST, at: Instant::now(), warned: false };
     let checks = Arc::new(tokio::sync::Semaphore::new(CHECKS));
     if send(&mut socket, hello(client, site.home.as_deref())).await.is_err() {
@@ -117,7 +116,7 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
             incoming = socket.recv() => match incoming {
                 Some(Ok(Message::Text(text))) => {
                     if allowance.take() {
-                        receive(text.as_str(), site, &answers, &mut hands, &checks);
+                        grabbed |= receive(text.as_str(), client, site, &answers, &checks);
                     } else if !allowance.warned {
                         allowance.warned = true;
                         complain(&answers, None, Refusal::new("too many messages: some are dropped"));
@@ -143,27 +142,12 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
             break;
         }
     }
-    if !hands.is_empty() {
-        // A full queue must not leave a solid hanging in the air.
-        let mut work = Work::Leave(hands.into_iter().collect());
-        while let Err(back) = try_leave(site, work) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            match back {
-                Some(again) => work = again,
-                None => break,
-            }
+    // A full queue must not leave a solid hanging in the air.
+    while grabbed && !hub.is_over() {
+        if hub.send(Request { work: Work::Leave, reply: None, client: Some(client) }).is_ok() {
+            break;
         }
-    }
-}
-
-/// Gives the work back when the queue is full; nothing when there is nobody to give it to.
-fn try_leave(site: &Site, work: Work) -> Result<(), Option<Work>> {
-    let Work::Leave(hands) = &work else { return Ok(()) };
-    let copy = hands.clone();
-    match site.hub.send(Request { work, reply: None }) {
-        Ok(()) => Ok(()),
-        Err(why) if why.message.contains("ended") => Err(None),
-        Err(_) => Err(Some(Work::Leave(copy))),
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -212,53 +196,49 @@ fn complain(answers: &mpsc::Sender<Arc<str>>, id: Option<u64>, why: Refusal) {
     );
 }
 
+/// Passes a message on; tells whether a hand may hold something by it.
 fn receive(
     text: &str,
+    client: u32,
     site: &Arc<Site>,
     answers: &mpsc::Sender<Arc<str>>,
-    hands: &mut BTreeSet<u32>,
     checks: &Arc<tokio::sync::Semaphore>,
-) {
+) -> bool {
+    let refuse = |id: Option<u64>, why: Refusal| {
+        complain(answers, id, why);
+        false
+    };
     let incoming: Incoming = match serde_json::from_str(text) {
         Ok(incoming) => incoming,
         Err(e) => {
             // The number of the request may be readable even where the rest is not.
             let id = serde_json::from_str::<Value>(text).ok().and_then(|v| v["id"].as_u64());
-            return complain(answers, id, Refusal::new(format!("this message makes no sense: {e}")));
+            return refuse(id, Refusal::new(format!("this message makes no sense: {e}")));
         }
     };
     let id = incoming.id;
     if incoming.v != PROTOCOL {
         let words = format!("the page speaks version {}, linkwork {PROTOCOL}: reload the page", incoming.v);
-        return complain(answers, id, Refusal::new(words));
+        return refuse(id, Refusal::new(words));
     }
     let work = match (incoming.command, incoming.ask) {
-        (Some(command), None) => {
-            match &command {
-                Command::Grab { hand, .. } => drop(hands.insert(*hand)),
-                Command::Release { hand } | Command::Cancel { hand } => drop(hands.remove(hand)),
-                _ => {}
-            }
-            Work::Do(Box::new(command))
-        }
+        (Some(command), None) => Work::Do(Box::new(command)),
         (None, Some(Question::Check { text })) => {
-            return check(text, id, site.clone(), answers.clone(), checks);
+            check(text, id, site.clone(), answers.clone(), checks);
+            return false;
         }
         (None, Some(Question::Open { scene })) => Work::Open(scene),
         (None, Some(Question::Save { force })) => Work::Save { force },
         (None, Some(Question::Compare { entries })) => Work::Compare(entries),
-        _ => return complain(answers, id, Refusal::new("a message holds either a `command` or an `ask`")),
+        _ => return refuse(id, Refusal::new("a message holds either a `command` or an `ask`")),
     };
-    let Some(id) = id else {
-        if let Err(why) = site.hub.send(Request { work, reply: None }) {
-            complain(answers, None, why);
-        }
-        return;
-    };
+    let grabs = matches!(&work, Work::Do(command) if matches!(**command, Command::Grab { .. }));
     let (reply, answer) = oneshot::channel();
-    if let Err(why) = site.hub.send(Request { work, reply: Some(reply) }) {
-        return complain(answers, Some(id), why);
+    let request = Request { work, reply: id.is_some().then_some(reply), client: Some(client) };
+    if let Err(why) = site.hub.send(request) {
+        return refuse(id, why);
     }
+    let Some(id) = id else { return grabs };
     let answers = answers.clone();
     tokio::spawn(async move {
         match answer.await {
@@ -270,6 +250,7 @@ fn receive(
             Err(_) => complain(&answers, Some(id), Refusal::new("the simulation has ended")),
         }
     });
+    grabs
 }
 
 /// Complaints about a text that is being typed. Not the simulation's business, so it does not disturb it.

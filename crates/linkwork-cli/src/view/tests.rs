@@ -379,6 +379,36 @@ fn a_hundred_windows_come_and_go_and_those_who_leave_let_go() {
 }
 
 #[test]
+fn a_window_whose_grab_was_refused_lets_go_of_nothing_when_it_leaves() {
+    let server = gallery("fourbar");
+    run(async {
+        let (mut one, mut two) = (connect(&server).await, connect(&server).await);
+        let grab = json!({ "do": "grab", "hand": 1, "solid": "crank", "point": [0.5, 0, 0] });
+        assert_eq!(act(&mut one, 1, grab.clone()).await["event"], "done");
+        assert_eq!(act(&mut two, 1, grab.clone()).await["event"], "error");
+        let own = json!({ "do": "grab", "hand": 2, "solid": "coupler", "point": [0, 0, 0] });
+        assert_eq!(act(&mut two, 2, own).await["event"], "done");
+        let held = |f: &[u8]| u32::from_le_bytes([f[20], f[21], f[22], f[23]]);
+        while held(&frame(&mut one).await) != 2 {}
+        drop(two);
+        // Its own hand is empty: it has left.
+        while held(&frame(&mut one).await) == 2 {}
+        let drag = json!({ "do": "drag", "hand": 1, "position": [0, 0, 0] });
+        assert_eq!(act(&mut one, 2, drag).await["event"], "done");
+        // A hand that was let go of and taken by another window is that one's.
+        let mut three = connect(&server).await;
+        assert_eq!(act(&mut one, 3, json!({ "do": "release", "hand": 1 })).await["event"], "done");
+        assert_eq!(act(&mut three, 1, grab).await["event"], "done");
+        drop(one);
+        for _ in 0..30 {
+            frame(&mut three).await;
+        }
+        let drag = json!({ "do": "drag", "hand": 1, "position": [0, 0, 0] });
+        assert_eq!(act(&mut three, 2, drag).await["event"], "done");
+    });
+}
+
+#[test]
 fn two_windows_see_one_session() {
     let server = gallery("fourbar");
     run(async {
