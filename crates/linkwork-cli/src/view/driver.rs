@@ -8,7 +8,7 @@ use crate::files;
 use axum::body::Bytes;
 use linkwork::record::Frame;
 use linkwork::scene::Report;
-use linkwork::session::{Applied, Command, Complaint, Session, SessionError, TickReport};
+use linkwork::session::{Applied, Command, Complaint, Past, Session, SessionError, TickReport};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -300,11 +300,17 @@ impl Driver {
     }
 
     fn apply(&mut self, command: Command) -> Result<Answer, Refusal> {
-        self.share(&command);
         let source = self.source.clone();
+        let shown = self.session.timeline().shown;
+        let shared = (!self.ghosts.is_empty()).then(|| command.clone());
         let applied = self.session.apply_with(command, &mut |name| source.mesh(name));
         match applied {
-            Ok(applied) => Ok(Answer::Value(self.took_effect(&applied))),
+            Ok(applied) => {
+                if let Some(command) = shared {
+                    self.share(&command, shown);
+                }
+                Ok(Answer::Value(self.took_effect(&applied)))
+            }
             Err(SessionError::Text { diagnostics }) => {
                 let why = SessionError::Text { diagnostics: diagnostics.clone() };
                 // Places are counted by the complaints themselves; the text they are about is the client's.
@@ -317,24 +323,58 @@ impl Driver {
         }
     }
 
-    /// Forks get the same hands and the same clock. What changes the past or the scene ends a comparison.
-    fn share(&mut self, command: &Command) {
-        if self.ghosts.is_empty() {
-            return;
-        }
+    /// Forks get the same hands and the same clock, once the session itself has done what was asked. What changes the
+    /// past or the scene ends a comparison. `shown` is the snapshot that was shown before.
+    fn share(&mut self, command: &Command, shown: u64) {
         match command {
-            Command::Method { .. } | Command::Solver { .. } | Command::Branch => {}
+            Command::Method { .. } | Command::Solver { .. } => {}
             Command::SetText { .. }
             | Command::AddConstraint { .. }
             | Command::DeleteConstraint { .. }
             | Command::Undo
             | Command::Redo
-            | Command::Reset
-            | Command::Scrub { .. } => self.end_comparison(),
+            | Command::Reset => self.end_comparison(),
+            Command::Scrub { .. } | Command::Step { count: ..0 } => self.look_back(command, shown),
             _ => {
                 for ghost in &mut self.ghosts {
                     let _ = ghost.session.apply(command.clone());
                 }
+            }
+        }
+    }
+
+    /// Forks go as far through their past as the session went through its own, and are then at the same time. Their past
+    /// begins with the comparison: before that there is nothing to compare.
+    fn look_back(&mut self, command: &Command, shown: u64) {
+        let by = self.session.timeline().shown.wrapping_sub(shown);
+        let now = self.session.state().time;
+        // By number, since there may be no time (kinematic); by time where steps were left out for want of it.
+        let place = |g: &Ghost| {
+            let past = g.session.timeline();
+            let to = past.shown.wrapping_add(by);
+            if (past.first..=past.last).contains(&to) {
+                Some(Past::Index(to))
+            } else {
+                (now > past.from).then_some(Past::Time(now))
+            }
+        };
+        let places: Option<Vec<Past>> = self.ghosts.iter().map(place).collect();
+        let Some(places) = places else {
+            self.end_comparison();
+            let words = "The comparison has ended: it began after this moment.";
+            let _ = self.hub.events.send(message(json!({ "event": "note", "message": words })));
+            return;
+        };
+        for (ghost, to) in self.ghosts.iter_mut().zip(places) {
+            if by == 0 && matches!(command, Command::Step { .. }) {
+                // There is no further back. It pauses.
+                let _ = ghost.session.apply(Command::Step { count: 0 });
+                continue;
+            }
+            let _ = ghost.session.apply(Command::Scrub { to });
+            let apart = (ghost.session.state().time - now).abs();
+            if apart > 0.5 * ghost.session.settings().step {
+                let _ = ghost.session.apply(Command::Scrub { to: Past::Time(now) });
             }
         }
     }
@@ -409,7 +449,6 @@ impl Driver {
         if rivals.len() > MOST_RIVALS {
             return Err(Refusal::new(format!("no more than {MOST_RIVALS} methods beside the session's own")));
         }
-        self.end_comparison();
         let mut ghosts = Vec::new();
         for rival in rivals {
             let mut session = self.session.fork();
@@ -423,6 +462,8 @@ impl Driver {
             let report = session.look();
             ghosts.push(Ghost { session, report, worked: (0.0, 0) });
         }
+        // Only now: a refusal changes nothing, a comparison that runs included.
+        self.end_comparison();
         self.ghosts = ghosts;
         if !self.ghosts.is_empty() {
             let report = self.session.look();
@@ -562,3 +603,7 @@ fn place(c: &Complaint) -> Value {
     value["end_column"] = json!(c.column + c.span[1].saturating_sub(c.span[0]));
     value
 }
+
+#[cfg(test)]
+#[path = "tests_compare.rs"]
+mod tests;
