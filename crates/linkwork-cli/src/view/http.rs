@@ -37,6 +37,8 @@ const POLICY: &str = concat!(
 pub struct Site {
     /// To and from the simulation.
     pub hub: Arc<Hub>,
+    /// How long is waited for a window.
+    pub bounds: super::Bounds,
     /// Whoever has it is let in.
     pub token: String,
     /// Served over TLS.

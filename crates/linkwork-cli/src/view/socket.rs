@@ -1,6 +1,7 @@
 //! One window: reads its messages within bounds, sends it the newest of everything. A window that cannot keep up sees
 //! fewer frames; one that sends nonsense is told so.
 
+use super::flight::Flight;
 use super::http::Site;
 use super::hub::{Answer, PROTOCOL, Refusal, Request, Rival, Work, message};
 use super::{describe, driver, gallery};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
 
 /// Messages a second that a window may send for long, and at once. Four pointers at 120 Hz fit.
 const RATE: f64 = 600.0;
@@ -22,9 +24,6 @@ const BURST: f64 = 1200.0;
 const ANSWERS: usize = 512;
 /// Checks of a text that may run for one window at once: the newest matter, and each takes a core.
 const CHECKS: usize = 2;
-/// A window that does not take a message for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(15);
-
 /// A message from the page.
 #[derive(Deserialize)]
 struct Incoming {
@@ -78,8 +77,53 @@ impl Allowance {
     }
 }
 
+/// The way to the window.
+struct Line {
+    socket: WebSocket,
+    flight: Flight,
+}
+
+impl Line {
+    async fn text(&mut self, text: Arc<str>) -> Result<(), ()> {
+        self.deliver(Message::Text(text.as_ref().into()), text.len()).await
+    }
+
+    /// Sends, and now and then asks whether it arrives.
+    async fn deliver(&mut self, message: Message, bytes: usize) -> Result<(), ()> {
+        self.put(message, bytes).await?;
+        self.flight.sent(bytes);
+        match self.flight.ping_due() {
+            Some(payload) => self.ping(payload).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn ping(&mut self, payload: [u8; 8]) -> Result<(), ()> {
+        self.put(Message::Ping(payload.to_vec().into()), 0).await
+    }
+
+    async fn put(&mut self, message: Message, bytes: usize) -> Result<(), ()> {
+        match tokio::time::timeout(self.flight.patience(bytes), self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(()),
+        }
+    }
+
+    /// From time to time: is anybody there?
+    async fn beat(&mut self) -> Result<(), ()> {
+        if self.flight.is_lost() {
+            return Err(());
+        }
+        if self.flight.is_asked() {
+            return Ok(());
+        }
+        let payload = self.flight.ping();
+        self.ping(payload).await
+    }
+}
+
 /// Serves a window until it goes.
-pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
+pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
     let client = site.next.fetch_add(1, Ordering::Relaxed);
     let hub = &site.hub;
     let mut frames = hub.frames.subscribe();
@@ -89,12 +133,15 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
     let mut grabbed = false;
     let mut allowance = Allowance { left: BURST, at: Instant::now(), warned: false };
     let checks = Arc::new(tokio::sync::Semaphore::new(CHECKS));
-    if send(&mut socket, hello(client, site.home.as_deref())).await.is_err() {
+    let mut line = Line { socket, flight: Flight::new(site.bounds.silence) };
+    let mut beat = tokio::time::interval(site.bounds.beat);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    if line.text(hello(client, site.home.as_deref())).await.is_err() {
         return;
     }
     for text in &mut texts {
         let now = text.borrow_and_update().clone();
-        if send(&mut socket, now).await.is_err() {
+        if line.text(now).await.is_err() {
             return;
         }
     }
@@ -103,18 +150,22 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
         // Text before frames: a frame of a scene that the page does not know yet is wasted.
         let sent = tokio::select! {
             biased;
-            Ok(()) = scene.changed() => { let t = scene.borrow_and_update().clone(); send(&mut socket, t).await }
-            Ok(()) = settings.changed() => { let t = settings.borrow_and_update().clone(); send(&mut socket, t).await }
-            Ok(()) = file.changed() => { let t = file.borrow_and_update().clone(); send(&mut socket, t).await }
-            Ok(()) = table.changed() => { let t = table.borrow_and_update().clone(); send(&mut socket, t).await }
-            Some(answer) = answered.recv() => send(&mut socket, answer).await,
+            // First, so that no flood of other things hides that nobody listens.
+            _ = beat.tick() => line.beat().await,
+            Ok(()) = scene.changed() => { let t = scene.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = settings.changed() => { let t = settings.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = file.changed() => { let t = file.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = table.changed() => { let t = table.borrow_and_update().clone(); line.text(t).await }
+            Some(answer) = answered.recv() => line.text(answer).await,
             event = events.recv() => match event {
-                Ok(text) => send(&mut socket, text).await,
+                Ok(text) => line.text(text).await,
                 Err(broadcast::error::RecvError::Lagged(_)) => Ok(()),
                 Err(broadcast::error::RecvError::Closed) => Err(()),
             },
-            incoming = socket.recv() => match incoming {
+            incoming = line.socket.recv() => match incoming {
+                Some(Ok(Message::Pong(payload))) => { line.flight.answered(&payload); Ok(()) }
                 Some(Ok(Message::Text(text))) => {
+                    line.flight.heard();
                     if allowance.take() {
                         grabbed |= receive(text.as_str(), client, site, &answers, &checks);
                     } else if !allowance.warned {
@@ -132,9 +183,10 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
                 Some(Ok(Message::Close(_))) | Some(Err(_)) | None => Err(()),
                 Some(Ok(_)) => Ok(()),
             },
-            Ok(()) = frames.changed() => {
+            Ok(()) = frames.changed(), if line.flight.has_room() => {
                 let bytes = frames.borrow_and_update().clone();
-                if bytes.is_empty() { Ok(()) } else { deliver(&mut socket, Message::Binary(bytes)).await }
+                let length = bytes.len();
+                if length == 0 { Ok(()) } else { line.deliver(Message::Binary(bytes), length).await }
             }
             else => Err(()),
         };
@@ -148,17 +200,6 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-async fn send(socket: &mut WebSocket, text: Arc<str>) -> Result<(), ()> {
-    deliver(socket, Message::Text(text.as_ref().into())).await
-}
-
-async fn deliver(socket: &mut WebSocket, message: Message) -> Result<(), ()> {
-    match tokio::time::timeout(PATIENCE, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The scene's file and what lies beside it, while windows look at it.
 
-use super::Server;
 use super::driver::Source;
 use super::tests::{Client, act, answer, connect, event, frame, run, say};
+use super::{Bounds, Server};
 use linkwork::session::Session;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn serve(path: &Path) -> Server {
     let text = std::fs::read_to_string(path).expect("text");
     let folder = path.parent().expect("a folder");
     let session = Session::open(&text, &mut |name| super::driver::read_mesh(folder, name)).expect("a scene");
-    Server::start(session, Source::File(path.to_owned()), None, 0, false)
+    Server::start(session, Source::File(path.to_owned()), None, 0, false, Bounds::default())
         .unwrap_or_else(|_| panic!("it starts"))
 }
 
