@@ -175,6 +175,33 @@ fn nobody_is_let_in_without_the_token_or_from_another_page() {
     });
 }
 
+#[test]
+fn names_of_hosts_have_no_case() {
+    let text = super::gallery::text("figure2").expect("a scene");
+    let session = Session::open(&text, &mut |_| Err("none".into())).expect("a scene");
+    let source = Source::Named("test".into());
+    let server = Server::start(session, source, Some("LocalHost"), 0, false, Bounds::default())
+        .unwrap_or_else(|_| panic!("it starts"));
+    let port = server.local.port();
+    run(async {
+        // As browsers say it, and as nobody must.
+        for (host, origin, welcome) in [
+            ("localhost", "http://localhost", true),
+            ("LOCALHOST", "http://localhost", true),
+            ("localhost", "HTTP://LocalHost", true),
+            ("localhost", "http://localhost.example", false),
+            ("localhost.example", "http://localhost.example", false),
+        ] {
+            let address = format!("ws://{}/ws?token={}", server.local, server.token);
+            let mut request = address.into_client_request().expect("one");
+            let headers = request.headers_mut();
+            headers.insert("Host", format!("{host}:{port}").parse().expect("a header"));
+            headers.insert("Origin", format!("{origin}:{port}").parse().expect("a header"));
+            assert_eq!(connect_async(request).await.is_ok(), welcome, "{host} {origin}");
+        }
+    });
+}
+
 /// A plain request; the whole answer as text.
 async fn get(server: &Server, path: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
