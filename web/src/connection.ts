@@ -7,6 +7,7 @@ export class Refused extends Error {
   constructor(
     message: string,
     readonly diagnostics: DiagnosticInfo[] = [],
+    readonly reason: string | null = null,
   ) {
     super(message);
   }
@@ -62,7 +63,7 @@ export class Connection {
       const waiting = this.waiting.get(event.id!);
       this.waiting.delete(event.id!);
       if (event.event === 'done') waiting?.resolve(event.result);
-      else waiting?.reject(new Refused(event.message, event.diagnostics));
+      else waiting?.reject(new Refused(event.message, event.diagnostics, event.reason));
       if (waiting) return;
     }
     this.onevent(event);

@@ -148,7 +148,8 @@ export type ServerEvent =
   | SceneMessage
   | Settings
   | { event: 'done'; id: number; result?: unknown }
-  | { event: 'error'; id: number | null; message: string; diagnostics?: DiagnosticInfo[] }
+  /** `reason` is for those where the page can do something: `file-changed` can be saved by `{ save: { force: true } }`. */
+  | { event: 'error'; id: number | null; message: string; diagnostics?: DiagnosticInfo[]; reason?: string | null }
   | { event: 'file'; ok: boolean; message: string; diagnostics: DiagnosticInfo[] }
   | { event: 'compare'; rows: CompareRow[] }
   | { event: 'note'; message: string }

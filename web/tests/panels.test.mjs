@@ -1,6 +1,7 @@
 // Everything around the view: gallery, time, text, picking, plots, budget, comparison, windows, keys, small screens.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { binary, browser, closeBrowser, command, drawn, frame, frames, grip, join, open, pictures, read, ready, scratch, serve, settings, until, write } from './harness.mjs';
 
@@ -336,6 +337,22 @@ test('hot reload: a broken file is told and survived, its repair is taken', asyn
   await until('the banner is gone', async () => !(await page.locator('.banner').isVisible()));
   write(file, good);
   await until('as it was', () => page.evaluate(() => linkwork.app.scene.title === 'Four-bar linkage'));
+});
+
+test('saving asks before it overwrites what somebody else wrote', async () => {
+  await panel('text');
+  const [before, broken] = [await text(), 'solid half a'];
+  write(file, broken);
+  await until('the banner tells', () => page.locator('.banner').isVisible());
+  await page.click('#save');
+  await until('it asks', async () => (await page.locator('#save').innerText()) === 'Overwrite file');
+  assert.match(await page.locator('#text-status').innerText(), /changed on disk/);
+  assert.equal(readFileSync(file, 'utf8'), broken);
+  await page.click('#save');
+  await until('it is saved', () => readFileSync(file, 'utf8') === before);
+  await until('the banner is gone', async () => !(await page.locator('.banner').isVisible()));
+  assert.equal(await page.locator('#save').innerText(), 'Save file');
+  await panel('text', false);
 });
 
 test('plots show data, and give it away as CSV', async () => {

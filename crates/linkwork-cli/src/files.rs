@@ -13,6 +13,25 @@ pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     read_from(File::open(path)?, limit)
 }
 
+/// [`read`] for those who must not wait and take no more than `limit`: a pipe would hold them until somebody writes to
+/// it, so only regular files will do. Looked at before it is opened, since opening is what waits.
+pub fn read_regular(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+    let is_regular = |m: fs::Metadata| match m.is_file() {
+        true => Ok(()),
+        false if m.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    };
+    is_regular(fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    is_regular(file.metadata()?)?;
+    let bytes = read_from(file, limit)?;
+    if bytes.len() > limit {
+        let words = format!("it is larger than {} MiB", limit >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+    }
+    Ok(bytes)
+}
+
 /// [`read`] from anything.
 pub fn read_from(source: impl Read, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -128,5 +147,25 @@ pub fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p.to_owned(),
         _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_bounded_size_are_read_where_nobody_may_wait() {
+        let folder = std::env::temp_dir().join(format!("linkwork-files-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("some");
+        fs::write(&path, [7; 100]).expect("written");
+        assert_eq!(read_regular(&path, 100).expect("bytes"), [7; 100]);
+        let words = |path: &Path, limit| read_regular(path, limit).expect_err("refused").to_string();
+        assert!(words(&path, 99).contains("larger"));
+        assert!(words(&folder, 100).contains("folder"));
+        #[cfg(unix)]
+        assert!(words(Path::new("/dev/zero"), 100).contains("not a regular file"));
+        let _ = fs::remove_dir_all(&folder);
     }
 }

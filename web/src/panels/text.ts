@@ -179,14 +179,25 @@ export function text(app: App): TextPanel {
     }
   }
 
+  /** The next click overwrites what somebody else put into the file; asked for in words before. */
+  let force = false;
+  const insist = (on: boolean) => {
+    force = on;
+    save.textContent = on ? 'Overwrite file' : 'Save file';
+  };
   async function store(): Promise<void> {
+    const forced = force;
+    insist(false);
     try {
-      await app.ask({ save: {} });
+      await app.ask({ save: { force: forced } });
       say(`saved to ${app.scene?.file}`, 'good');
     } catch (error) {
       say(String((error as Error).message), 'bad');
+      insist(error instanceof Refused && error.reason === 'file-changed');
     }
   }
+  // The file is as it should be, or the scene is another: there is nothing to insist on.
+  app.on('file', (f) => f.ok && insist(false));
 
   let shown = false;
   let previous = '';
@@ -196,6 +207,7 @@ export function text(app: App): TextPanel {
     const mine = view.state.doc.toString() === scene.text;
     previous = scene.text;
     save.hidden = scene.file === null;
+    insist(false);
     if (untouched || mine) load(scene.text);
     else say('the scene changed elsewhere; your edits are kept here', 'edited');
     mark();

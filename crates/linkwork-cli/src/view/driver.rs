@@ -2,18 +2,19 @@
 //! session's; this only forwards.
 
 use super::hub::{Answer, Hub, Refusal, Request, Rival, Work, message};
+use super::watch::{News, Unsaved, Watch, read_text};
 use super::{describe, frame, gallery};
 use crate::files;
 use axum::body::Bytes;
 use linkwork::record::Frame;
-use linkwork::scene::{Report, limits};
-use linkwork::session::{Applied, Command, Complaint, Session, SessionError, TickReport};
+use linkwork::scene::Report;
+use linkwork::session::{Applied, Command, Complaint, Past, Session, SessionError, TickReport};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Time between ticks.
 pub const TICK: Duration = Duration::from_nanos(16_666_667);
@@ -52,6 +53,11 @@ impl Source {
         }
     }
 
+    fn watch(&self, session: &Session) -> Option<Watch> {
+        let Source::File(path) = self else { return None };
+        Some(Watch::new(path.clone(), session.text().to_owned()))
+    }
+
     /// Mesh files lie beside the scene. A page may not reach beyond that folder.
     fn mesh(&self, name: &str) -> Result<Vec<u8>, String> {
         let Source::File(path) = self else { return Err("this scene has no folder to look in".into()) };
@@ -65,11 +71,7 @@ pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     if !plain {
         return Err("only files in the scene's own folder can be used in the viewer".into());
     }
-    match files::read(&folder.join(name), MESH_BYTES) {
-        Ok(bytes) if bytes.len() > MESH_BYTES => Err(format!("larger than {} MiB", MESH_BYTES >> 20)),
-        Ok(bytes) => Ok(bytes),
-        Err(e) => Err(e.to_string()),
-    }
+    files::read_regular(&folder.join(name), MESH_BYTES).map_err(|e| e.to_string())
 }
 
 /// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
@@ -120,7 +122,11 @@ pub struct Driver {
     source: Source,
     /// The file given on the command line, to come back to.
     home: Option<PathBuf>,
-    stamp: Option<SystemTime>,
+    watch: Option<Watch>,
+    /// Clients were told that the file is fine.
+    file_ok: bool,
+    /// Which client a hand belongs to: the one whose grab was accepted.
+    owners: BTreeMap<u32, u32>,
     ghosts: Vec<Ghost>,
     /// As in [`Ghost`].
     worked: (f64, u32),
@@ -145,10 +151,12 @@ impl Driver {
             Source::Named(_) => None,
         };
         let mut driver = Self {
+            watch: source.watch(&session),
             session,
-            stamp: modified(home.as_deref()),
+            file_ok: true,
             source,
             home,
+            owners: BTreeMap::new(),
             ghosts: Vec::new(),
             worked: (0.0, 0),
             recording: Recording::default(),
@@ -163,10 +171,7 @@ impl Driver {
         };
         driver.tell_scene();
         driver.tell_settings();
-        driver
-            .hub
-            .file
-            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        driver.tell_file(true, "", Vec::new());
         driver.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
         driver
     }
@@ -251,18 +256,21 @@ impl Driver {
 
     fn answer(&mut self, request: Request) {
         let result = match request.work {
-            Work::Do(command) => self.apply(*command),
+            Work::Do(command) => self.act(*command, request.client),
             Work::Open(id) => self.open(&id),
-            Work::Save => self.save(),
+            Work::Save { force } => self.save(force),
             Work::Compare(rivals) => self.compare(&rivals),
             Work::Glb => Ok(Answer::Bytes(self.glb())),
             Work::Log => serde_json::to_vec(&self.session.log())
                 .map(Answer::Bytes)
                 .map_err(|e| Refusal::new(e.to_string())),
-            Work::Leave(hands) => {
+            Work::Leave => {
+                let held = self.owners.iter().filter(|(_, owner)| Some(**owner) == request.client);
+                let hands: Vec<u32> = held.map(|(hand, _)| *hand).collect();
                 for hand in hands {
-                    // It may have let go already.
-                    let _ = self.apply(Command::Release { hand });
+                    // The session may have let go by itself.
+                    let _ = self.act(Command::Release { hand }, None);
+                    self.owners.remove(&hand);
                 }
                 Ok(Answer::Value(Value::Null))
             }
@@ -273,42 +281,100 @@ impl Driver {
         }
     }
 
+    /// A client's command. A hand is the client's once it holds something: what was refused is not let go of when the
+    /// client leaves, since it may be in another one's hand.
+    fn act(&mut self, command: Command, client: Option<u32>) -> Result<Answer, Refusal> {
+        let (taken, freed) = match &command {
+            Command::Grab { hand, .. } => (Some(*hand), None),
+            Command::Release { hand } | Command::Cancel { hand } => (None, Some(*hand)),
+            _ => (None, None),
+        };
+        let done = self.apply(command)?;
+        if let (Some(hand), Some(client)) = (taken, client) {
+            self.owners.insert(hand, client);
+        }
+        if let Some(hand) = freed {
+            self.owners.remove(&hand);
+        }
+        Ok(done)
+    }
+
     fn apply(&mut self, command: Command) -> Result<Answer, Refusal> {
-        self.share(&command);
         let source = self.source.clone();
+        let shown = self.session.timeline().shown;
+        let shared = (!self.ghosts.is_empty()).then(|| command.clone());
         let applied = self.session.apply_with(command, &mut |name| source.mesh(name));
         match applied {
-            Ok(applied) => Ok(Answer::Value(self.took_effect(&applied))),
+            Ok(applied) => {
+                if let Some(command) = shared {
+                    self.share(&command, shown);
+                }
+                Ok(Answer::Value(self.took_effect(&applied)))
+            }
             Err(SessionError::Text { diagnostics }) => {
                 let why = SessionError::Text { diagnostics: diagnostics.clone() };
                 // Places are counted by the complaints themselves; the text they are about is the client's.
                 Err(Refusal {
-                    message: why.to_string(),
                     diagnostics: diagnostics.iter().map(place).collect(),
+                    ..Refusal::new(why.to_string())
                 })
             }
             Err(why) => Err(Refusal::new(why.to_string())),
         }
     }
 
-    /// Forks get the same hands and the same clock. What changes the past or the scene ends a comparison.
-    fn share(&mut self, command: &Command) {
-        if self.ghosts.is_empty() {
-            return;
-        }
+    /// Forks get the same hands and the same clock, once the session itself has done what was asked. What changes the
+    /// past or the scene ends a comparison. `shown` is the snapshot that was shown before.
+    fn share(&mut self, command: &Command, shown: u64) {
         match command {
-            Command::Method { .. } | Command::Solver { .. } | Command::Branch => {}
+            Command::Method { .. } | Command::Solver { .. } => {}
             Command::SetText { .. }
             | Command::AddConstraint { .. }
             | Command::DeleteConstraint { .. }
             | Command::Undo
             | Command::Redo
-            | Command::Reset
-            | Command::Scrub { .. } => self.end_comparison(),
+            | Command::Reset => self.end_comparison(),
+            Command::Scrub { .. } | Command::Step { count: ..0 } => self.look_back(command, shown),
             _ => {
                 for ghost in &mut self.ghosts {
                     let _ = ghost.session.apply(command.clone());
                 }
+            }
+        }
+    }
+
+    /// Forks go as far through their past as the session went through its own, and are then at the same time. Their past
+    /// begins with the comparison: before that there is nothing to compare.
+    fn look_back(&mut self, command: &Command, shown: u64) {
+        let by = self.session.timeline().shown.wrapping_sub(shown);
+        let now = self.session.state().time;
+        // By number, since there may be no time (kinematic); by time where steps were left out for want of it.
+        let place = |g: &Ghost| {
+            let past = g.session.timeline();
+            let to = past.shown.wrapping_add(by);
+            if (past.first..=past.last).contains(&to) {
+                Some(Past::Index(to))
+            } else {
+                (now > past.from).then_some(Past::Time(now))
+            }
+        };
+        let places: Option<Vec<Past>> = self.ghosts.iter().map(place).collect();
+        let Some(places) = places else {
+            self.end_comparison();
+            let words = "The comparison has ended: it began after this moment.";
+            let _ = self.hub.events.send(message(json!({ "event": "note", "message": words })));
+            return;
+        };
+        for (ghost, to) in self.ghosts.iter_mut().zip(places) {
+            if by == 0 && matches!(command, Command::Step { .. }) {
+                // There is no further back. It pauses.
+                let _ = ghost.session.apply(Command::Step { count: 0 });
+                continue;
+            }
+            let _ = ghost.session.apply(Command::Scrub { to });
+            let apart = (ghost.session.state().time - now).abs();
+            if apart > 0.5 * ghost.session.settings().step {
+                let _ = ghost.session.apply(Command::Scrub { to: Past::Time(now) });
             }
         }
     }
@@ -321,6 +387,9 @@ impl Driver {
         }
         if applied.reloaded || enabled != self.enabled {
             self.tell_scene();
+        }
+        for hand in &applied.released {
+            self.owners.remove(hand);
         }
         if !applied.released.is_empty() {
             let _ = self.hub.events.send(message(json!({ "event": "released", "hands": applied.released })));
@@ -350,34 +419,36 @@ impl Driver {
         start(&mut session);
         self.end_comparison();
         self.session = session;
+        self.owners.clear();
         self.recording = Recording::default();
-        self.stamp = modified(match &source {
-            Source::File(path) => Some(path),
-            Source::Named(_) => None,
-        });
+        self.watch = source.watch(&self.session);
         self.source = source;
-        self.hub
-            .file
-            .send_replace(message(json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })));
+        self.tell_file(true, "", Vec::new());
         self.tell_scene();
         self.tell_settings();
         Ok(Answer::Value(Value::Null))
     }
 
-    fn save(&mut self) -> Result<Answer, Refusal> {
-        let Source::File(path) = &self.source else {
+    fn save(&mut self, force: bool) -> Result<Answer, Refusal> {
+        let Some(watch) = &mut self.watch else {
             return Err(Refusal::new("this scene has no file; download its text instead"));
         };
-        files::write(path, self.session.text().as_bytes()).map_err(Refusal::new)?;
-        self.stamp = modified(Some(path));
-        Ok(Answer::Value(Value::Null))
+        match watch.save(self.session.text(), force) {
+            Ok(()) => {
+                self.tell_file(true, "", Vec::new());
+                Ok(Answer::Value(Value::Null))
+            }
+            Err(Unsaved::Failed(words)) => Err(Refusal::new(words)),
+            Err(Unsaved::Changed(words)) => {
+                Err(Refusal { reason: Some("file-changed"), ..Refusal::new(words) })
+            }
+        }
     }
 
     fn compare(&mut self, rivals: &[Rival]) -> Result<Answer, Refusal> {
         if rivals.len() > MOST_RIVALS {
             return Err(Refusal::new(format!("no more than {MOST_RIVALS} methods beside the session's own")));
         }
-        self.end_comparison();
         let mut ghosts = Vec::new();
         for rival in rivals {
             let mut session = self.session.fork();
@@ -391,6 +462,8 @@ impl Driver {
             let report = session.look();
             ghosts.push(Ghost { session, report, worked: (0.0, 0) });
         }
+        // Only now: a refusal changes nothing, a comparison that runs included.
+        self.end_comparison();
         self.ghosts = ghosts;
         if !self.ghosts.is_empty() {
             let report = self.session.look();
@@ -413,30 +486,35 @@ impl Driver {
     /// The file changed: its text becomes the session's, unless it has errors; then they are shown and the old scene
     /// goes on.
     fn look_at_file(&mut self) {
-        let Source::File(path) = &self.source else { return };
-        let stamp = modified(Some(path));
-        if stamp.is_none() || stamp == self.stamp {
-            return;
-        }
-        self.stamp = stamp;
-        let name = path.file_name().map_or_else(|| self.source.name(), |n| n.to_string_lossy().into_owned());
-        let told = match read_text(path) {
-            Err(why) => json!({ "event": "file", "ok": false, "message": why, "diagnostics": [] }),
-            Ok(text) if text == self.session.text() => {
-                json!({ "event": "file", "ok": true, "message": "", "diagnostics": [] })
+        let Some(watch) = &mut self.watch else { return };
+        let Some(news) = watch.look() else { return };
+        let name = watch.name();
+        match news {
+            News::Gone => {
+                self.tell_file(false, &format!("{name} is gone; the scene as it was goes on"), Vec::new());
             }
-            Ok(text) => match self.apply(Command::SetText { text }) {
+            News::Unreadable(why) => self.tell_file(false, &why, Vec::new()),
+            News::Same { back: true } => self.tell_file(true, &format!("{name} is back"), Vec::new()),
+            News::Same { back: false } if self.file_ok => {}
+            News::Same { back: false } => self.tell_file(true, "", Vec::new()),
+            News::Text(text) => match self.apply(Command::SetText { text: text.clone() }) {
                 Ok(_) => {
-                    json!({ "event": "file", "ok": true, "message": format!("{name} was read again"), "diagnostics": [] })
+                    if let Some(watch) = &mut self.watch {
+                        watch.take(text);
+                    }
+                    self.tell_file(true, &format!("{name} was read again"), Vec::new());
                 }
-                Err(why) => json!({
-                    "event": "file",
-                    "ok": false,
-                    "message": format!("{name} has errors; the scene as it was goes on"),
-                    "diagnostics": why.diagnostics,
-                }),
+                Err(why) => {
+                    let words = format!("{name} has errors; the scene as it was goes on");
+                    self.tell_file(false, &words, why.diagnostics);
+                }
             },
-        };
+        }
+    }
+
+    fn tell_file(&mut self, ok: bool, words: &str, diagnostics: Vec<Value>) {
+        self.file_ok = ok;
+        let told = json!({ "event": "file", "ok": ok, "message": words, "diagnostics": diagnostics });
         self.hub.file.send_replace(message(told));
     }
 
@@ -512,19 +590,9 @@ fn not_simulated(session: &Session) -> Vec<String> {
     }
 }
 
-fn modified(path: Option<&Path>) -> Option<SystemTime> {
-    std::fs::metadata(path?).and_then(|m| m.modified()).ok()
-}
-
-fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = files::read(path, limits::TEXT_BYTES)
-        .map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
-    String::from_utf8(bytes).map_err(|_| format!("`{}` is not text", path.display()))
-}
-
 fn refuse(report: &Report, text: &str) -> Refusal {
     let list = Complaint::list(report, text);
-    Refusal { message: "the scene has errors".into(), diagnostics: describe::complaints(&list, text) }
+    Refusal { diagnostics: describe::complaints(&list, text), ..Refusal::new("the scene has errors") }
 }
 
 /// A complaint about a text that is not at hand: it ends where it begins.
@@ -535,3 +603,7 @@ fn place(c: &Complaint) -> Value {
     value["end_column"] = json!(c.column + c.span[1].saturating_sub(c.span[0]));
     value
 }
+
+#[cfg(test)]
+#[path = "tests_compare.rs"]
+mod tests;

@@ -37,6 +37,8 @@ const POLICY: &str = concat!(
 pub struct Site {
     /// To and from the simulation.
     pub hub: Arc<Hub>,
+    /// How long is waited for a window.
+    pub bounds: super::Bounds,
     /// Whoever has it is let in.
     pub token: String,
     /// Served over TLS.
@@ -88,17 +90,20 @@ impl Site {
         let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
         let (Some(origin), Some(host)) = (text(header::ORIGIN), text(header::HOST)) else { return false };
         let scheme = if self.secure { "https" } else { "http" };
-        origin == format!("{scheme}://{host}") && self.answers_to(host)
+        // Browsers write names in small letters, however they were typed.
+        origin.eq_ignore_ascii_case(&format!("{scheme}://{host}")) && answers_to(self.host.as_deref(), host)
     }
+}
 
-    fn answers_to(&self, host: &str) -> bool {
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
-        name == "localhost" || bare.parse::<IpAddr>().is_ok() || self.host.as_deref() == Some(name)
-    }
+/// An address, `localhost`, or the name that was given: so this server may be called.
+fn answers_to(given: Option<&str>, host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let is = |own: &str| own.eq_ignore_ascii_case(name);
+    is("localhost") || given.is_some_and(is) || bare.parse::<IpAddr>().is_ok()
 }
 
 /// Why not, in words.
@@ -214,4 +219,24 @@ async fn page(uri: Uri) -> Response {
         .header(header::CONTENT_SECURITY_POLICY, POLICY)
         .body(Body::from(file.data.into_owned()))
         .unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be shown"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answers_to;
+
+    #[test]
+    fn the_name_given_is_answered_to_however_it_is_written() {
+        for (given, asked, welcome) in [
+            ("VM", "vm:8080", true),
+            ("vm", "Vm", true),
+            ("VM", "LOCALHOST:1", true),
+            ("VM", "[::1]:8080", true),
+            ("VM", "vm.example", false),
+            ("VM", "v", false),
+        ] {
+            assert_eq!(answers_to(Some(given), asked), welcome, "{given} {asked}");
+        }
+        assert!(!answers_to(None, "vm"));
+    }
 }

@@ -6,6 +6,7 @@ use linkwork::session::Command;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use tokio::sync::{broadcast, oneshot, watch};
 
@@ -34,15 +35,18 @@ pub enum Work {
     /// Another scene: an id of the gallery.
     Open(String),
     /// The text into its file.
-    Save,
+    Save {
+        /// Even if the file holds something that the session has not read.
+        force: bool,
+    },
     /// Forks of the session under other methods; none ends it.
     Compare(Vec<Rival>),
     /// The scene as a `.glb`.
     Glb,
     /// The log.
     Log,
-    /// A client left while its hands held something.
-    Leave(Vec<u32>),
+    /// A client left; its hands may hold something.
+    Leave,
 }
 
 /// The answer: a value or bytes.
@@ -61,12 +65,14 @@ pub struct Refusal {
     pub message: String,
     /// About a text: where.
     pub diagnostics: Vec<Value>,
+    /// For the page, where it can do something about it: `file-changed` can be saved by force.
+    pub reason: Option<&'static str>,
 }
 
 impl Refusal {
     /// A sentence.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), diagnostics: Vec::new() }
+        Self { message: message.into(), diagnostics: Vec::new(), reason: None }
     }
 }
 
@@ -76,6 +82,8 @@ pub struct Request {
     pub work: Work,
     /// To whom; nobody listens to drags.
     pub reply: Option<oneshot::Sender<Result<Answer, Refusal>>>,
+    /// Whose it is, for what ends with a window.
+    pub client: Option<u32>,
 }
 
 /// The sockets' side.
@@ -93,6 +101,7 @@ pub struct Hub {
     /// Everything that happens once.
     pub events: broadcast::Sender<Arc<str>>,
     inbox: SyncSender<Request>,
+    over: AtomicBool,
 }
 
 impl Hub {
@@ -107,6 +116,7 @@ impl Hub {
             table: text(),
             events: broadcast::Sender::new(EVENTS),
             inbox,
+            over: AtomicBool::new(false),
         }
     }
 
@@ -114,14 +124,22 @@ impl Hub {
     pub fn send(&self, request: Request) -> Result<(), Refusal> {
         self.inbox.try_send(request).map_err(|e| match e {
             TrySendError::Full(_) => Refusal::new("too many requests are waiting; this one was dropped"),
-            TrySendError::Disconnected(_) => Refusal::new("the simulation has ended"),
+            TrySendError::Disconnected(_) => {
+                self.over.store(true, Ordering::Relaxed);
+                Refusal::new("the simulation has ended")
+            }
         })
+    }
+
+    /// A request found nobody to give it to.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Queues work and waits for its answer.
     pub async fn ask(&self, work: Work) -> Result<Answer, Refusal> {
         let (reply, answer) = oneshot::channel();
-        self.send(Request { work, reply: Some(reply) })?;
+        self.send(Request { work, reply: Some(reply), client: None })?;
         answer.await.map_err(|_| Refusal::new("the simulation has ended"))?
     }
 }

@@ -1,10 +1,11 @@
 //! `linkwork view`: the interactive viewer. A small server on this machine, and a page in the browser.
 //!
 //! [`driver`] runs the session on a thread of its own, [`hub`] stands between it and the windows, [`socket`] serves one
-//! window, [`http`] decides who is let in. The page is `web/`, built and embedded.
+//! window and [`flight`] knows how far behind it is, [`http`] decides who is let in, [`watch`] keeps an eye on the file. The page is `web/`, built and embedded.
 
 mod describe;
 mod driver;
+mod flight;
 mod frame;
 mod gallery;
 mod http;
@@ -12,7 +13,10 @@ mod hub;
 mod socket;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_files;
 mod tls;
+mod watch;
 
 use crate::failure::{self, Failure};
 use crate::{scene, terminal};
@@ -23,6 +27,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// Opens the interactive viewer in the browser
 ///
@@ -60,8 +65,12 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let (text, source) = match &args.scene {
         Some(path) => {
             let loaded = scene::load(path)?;
-            let stdin = path == Path::new("-");
-            (loaded.text, if stdin { Source::Named("<stdin>".into()) } else { Source::File(path.clone()) })
+            // What came through a pipe cannot be read again.
+            let source = match path == Path::new("-") || !path.is_file() {
+                true => Source::Named(loaded.name),
+                false => Source::File(path.clone()),
+            };
+            (loaded.text, source)
         }
         None => {
             let text = gallery::text(DEFAULT).ok_or_else(|| Failure::failed("the gallery is empty"))?;
@@ -78,12 +87,27 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     };
     let session = Session::open(&text, &mut mesh)
         .map_err(|r| Failure::Scene { diagnostics: r.records("scene", &text), file: "scene".into() })?;
-    let server = Server::start(session, source, args.host.as_deref(), args.port, args.xr)?;
+    let server = Server::start(session, source, args.host.as_deref(), args.port, args.xr, Bounds::default())?;
     terminal::tell(server.greeting(args.xr));
     if !args.no_open && has_display() {
         open_browser(&server.address);
     }
     server.wait()
+}
+
+/// How long is waited for whom, and how many may come. Tests have less time.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// A window is asked this often whether it is still there,
+    beat: Duration,
+    /// and is gone when it says nothing for so long.
+    silence: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { beat: Duration::from_secs(2), silence: Duration::from_secs(10) }
+    }
 }
 
 /// A server that runs.
@@ -107,6 +131,7 @@ impl Server {
         host: Option<&str>,
         port: u16,
         xr: bool,
+        bounds: Bounds,
     ) -> Result<Self, Failure> {
         let token = token()?;
         let listener = bind(host, port, xr)?;
@@ -127,6 +152,7 @@ impl Server {
             .map_err(|e| Failure::failed(format!("cannot start the simulation: {e}")))?;
         let site = Arc::new(http::Site {
             hub,
+            bounds,
             token: token.clone(),
             secure: xr,
             host: host.map(str::to_owned),

@@ -1,6 +1,7 @@
 //! One window: reads its messages within bounds, sends it the newest of everything. A window that cannot keep up sees
 //! fewer frames; one that sends nonsense is told so.
 
+use super::flight::Flight;
 use super::http::Site;
 use super::hub::{Answer, PROTOCOL, Refusal, Request, Rival, Work, message};
 use super::{describe, driver, gallery};
@@ -10,11 +11,11 @@ use linkwork::session::{Command, Complaint};
 use linkwork::solve::SolverKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
 
 /// Messages a second that a window may send for long, and at once. Four pointers at 120 Hz fit.
 const RATE: f64 = 600.0;
@@ -23,9 +24,6 @@ const BURST: f64 = 1200.0;
 const ANSWERS: usize = 512;
 /// Checks of a text that may run for one window at once: the newest matter, and each takes a core.
 const CHECKS: usize = 2;
-/// A window that does not take a message for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(15);
-
 /// A message from the page.
 #[derive(Deserialize)]
 struct Incoming {
@@ -42,10 +40,19 @@ struct Incoming {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Question {
-    Open { scene: String },
-    Check { text: String },
-    Save {},
-    Compare { entries: Vec<Rival> },
+    Open {
+        scene: String,
+    },
+    Check {
+        text: String,
+    },
+    Save {
+        #[serde(default)]
+        force: bool,
+    },
+    Compare {
+        entries: Vec<Rival>,
+    },
 }
 
 /// So many messages now, and so many more a second.
@@ -70,23 +77,71 @@ impl Allowance {
     }
 }
 
+/// The way to the window.
+struct Line {
+    socket: WebSocket,
+    flight: Flight,
+}
+
+impl Line {
+    async fn text(&mut self, text: Arc<str>) -> Result<(), ()> {
+        self.deliver(Message::Text(text.as_ref().into()), text.len()).await
+    }
+
+    /// Sends, and now and then asks whether it arrives.
+    async fn deliver(&mut self, message: Message, bytes: usize) -> Result<(), ()> {
+        self.put(message, bytes).await?;
+        self.flight.sent(bytes);
+        match self.flight.ping_due() {
+            Some(payload) => self.ping(payload).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn ping(&mut self, payload: [u8; 8]) -> Result<(), ()> {
+        self.put(Message::Ping(payload.to_vec().into()), 0).await
+    }
+
+    async fn put(&mut self, message: Message, bytes: usize) -> Result<(), ()> {
+        match tokio::time::timeout(self.flight.patience(bytes), self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(()),
+        }
+    }
+
+    /// From time to time: is anybody there?
+    async fn beat(&mut self) -> Result<(), ()> {
+        if self.flight.is_lost() {
+            return Err(());
+        }
+        if self.flight.is_asked() {
+            return Ok(());
+        }
+        let payload = self.flight.ping();
+        self.ping(payload).await
+    }
+}
+
 /// Serves a window until it goes.
-pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
+pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
     let client = site.next.fetch_add(1, Ordering::Relaxed);
     let hub = &site.hub;
     let mut frames = hub.frames.subscribe();
     let mut texts = [&hub.scene, &hub.settings, &hub.file, &hub.table].map(|s| s.subscribe());
     let mut events = hub.events.subscribe();
     let (answers, mut answered) = mpsc::channel::<Arc<str>>(ANSWERS);
-    let mut hands = BTreeSet::new();
+    let mut grabbed = false;
     let mut allowance = Allowance { left: BURST, at: Instant::now(), warned: false };
     let checks = Arc::new(tokio::sync::Semaphore::new(CHECKS));
-    if send(&mut socket, hello(client, site.home.as_deref())).await.is_err() {
+    let mut line = Line { socket, flight: Flight::new(site.bounds.silence) };
+    let mut beat = tokio::time::interval(site.bounds.beat);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    if line.text(hello(client, site.home.as_deref())).await.is_err() {
         return;
     }
     for text in &mut texts {
         let now = text.borrow_and_update().clone();
-        if send(&mut socket, now).await.is_err() {
+        if line.text(now).await.is_err() {
             return;
         }
     }
@@ -95,20 +150,24 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
         // Text before frames: a frame of a scene that the page does not know yet is wasted.
         let sent = tokio::select! {
             biased;
-            Ok(()) = scene.changed() => { let t = scene.borrow_and_update().clone(); send(&mut socket, t).await }
-            Ok(()) = settings.changed() => { let t = settings.borrow_and_update().clone(); send(&mut socket, t).await }
-            Ok(()) = file.changed() => { let t = file.borrow_and_update().clone(); send(&mut socket, t).await }
-            Ok(()) = table.changed() => { let t = table.borrow_and_update().clone(); send(&mut socket, t).await }
-            Some(answer) = answered.recv() => send(&mut socket, answer).await,
+            // First, so that no flood of other things hides that nobody listens.
+            _ = beat.tick() => line.beat().await,
+            Ok(()) = scene.changed() => { let t = scene.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = settings.changed() => { let t = settings.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = file.changed() => { let t = file.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = table.changed() => { let t = table.borrow_and_update().clone(); line.text(t).await }
+            Some(answer) = answered.recv() => line.text(answer).await,
             event = events.recv() => match event {
-                Ok(text) => send(&mut socket, text).await,
+                Ok(text) => line.text(text).await,
                 Err(broadcast::error::RecvError::Lagged(_)) => Ok(()),
                 Err(broadcast::error::RecvError::Closed) => Err(()),
             },
-            incoming = socket.recv() => match incoming {
+            incoming = line.socket.recv() => match incoming {
+                Some(Ok(Message::Pong(payload))) => { line.flight.answered(&payload); Ok(()) }
                 Some(Ok(Message::Text(text))) => {
+                    line.flight.heard();
                     if allowance.take() {
-                        receive(text.as_str(), site, &answers, &mut hands, &checks);
+                        grabbed |= receive(text.as_str(), client, site, &answers, &checks);
                     } else if !allowance.warned {
                         allowance.warned = true;
                         complain(&answers, None, Refusal::new("too many messages: some are dropped"));
@@ -124,9 +183,10 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
                 Some(Ok(Message::Close(_))) | Some(Err(_)) | None => Err(()),
                 Some(Ok(_)) => Ok(()),
             },
-            Ok(()) = frames.changed() => {
+            Ok(()) = frames.changed(), if line.flight.has_room() => {
                 let bytes = frames.borrow_and_update().clone();
-                if bytes.is_empty() { Ok(()) } else { deliver(&mut socket, Message::Binary(bytes)).await }
+                let length = bytes.len();
+                if length == 0 { Ok(()) } else { line.deliver(Message::Binary(bytes), length).await }
             }
             else => Err(()),
         };
@@ -134,38 +194,12 @@ pub async fn serve(mut socket: WebSocket, site: &Arc<Site>) {
             break;
         }
     }
-    if !hands.is_empty() {
-        // A full queue must not leave a solid hanging in the air.
-        let mut work = Work::Leave(hands.into_iter().collect());
-        while let Err(back) = try_leave(site, work) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            match back {
-                Some(again) => work = again,
-                None => break,
-            }
+    // A full queue must not leave a solid hanging in the air.
+    while grabbed && !hub.is_over() {
+        if hub.send(Request { work: Work::Leave, reply: None, client: Some(client) }).is_ok() {
+            break;
         }
-    }
-}
-
-/// Gives the work back when the queue is full; nothing when there is nobody to give it to.
-fn try_leave(site: &Site, work: Work) -> Result<(), Option<Work>> {
-    let Work::Leave(hands) = &work else { return Ok(()) };
-    let copy = hands.clone();
-    match site.hub.send(Request { work, reply: None }) {
-        Ok(()) => Ok(()),
-        Err(why) if why.message.contains("ended") => Err(None),
-        Err(_) => Err(Some(Work::Leave(copy))),
-    }
-}
-
-async fn send(socket: &mut WebSocket, text: Arc<str>) -> Result<(), ()> {
-    deliver(socket, Message::Text(text.as_ref().into())).await
-}
-
-async fn deliver(socket: &mut WebSocket, message: Message) -> Result<(), ()> {
-    match tokio::time::timeout(PATIENCE, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(()),
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -193,57 +227,59 @@ fn tell(answers: &mpsc::Sender<Arc<str>>, value: Value) {
 fn complain(answers: &mpsc::Sender<Arc<str>>, id: Option<u64>, why: Refusal) {
     tell(
         answers,
-        json!({ "event": "error", "id": id, "message": why.message, "diagnostics": why.diagnostics }),
+        json!({
+            "event": "error",
+            "id": id,
+            "message": why.message,
+            "diagnostics": why.diagnostics,
+            "reason": why.reason,
+        }),
     );
 }
 
+/// Passes a message on; tells whether a hand may hold something by it.
 fn receive(
     text: &str,
+    client: u32,
     site: &Arc<Site>,
     answers: &mpsc::Sender<Arc<str>>,
-    hands: &mut BTreeSet<u32>,
     checks: &Arc<tokio::sync::Semaphore>,
-) {
+) -> bool {
+    let refuse = |id: Option<u64>, why: Refusal| {
+        complain(answers, id, why);
+        false
+    };
     let incoming: Incoming = match serde_json::from_str(text) {
         Ok(incoming) => incoming,
         Err(e) => {
             // The number of the request may be readable even where the rest is not.
             let id = serde_json::from_str::<Value>(text).ok().and_then(|v| v["id"].as_u64());
-            return complain(answers, id, Refusal::new(format!("this message makes no sense: {e}")));
+            return refuse(id, Refusal::new(format!("this message makes no sense: {e}")));
         }
     };
     let id = incoming.id;
     if incoming.v != PROTOCOL {
         let words = format!("the page speaks version {}, linkwork {PROTOCOL}: reload the page", incoming.v);
-        return complain(answers, id, Refusal::new(words));
+        return refuse(id, Refusal::new(words));
     }
     let work = match (incoming.command, incoming.ask) {
-        (Some(command), None) => {
-            match &command {
-                Command::Grab { hand, .. } => drop(hands.insert(*hand)),
-                Command::Release { hand } | Command::Cancel { hand } => drop(hands.remove(hand)),
-                _ => {}
-            }
-            Work::Do(Box::new(command))
-        }
+        (Some(command), None) => Work::Do(Box::new(command)),
         (None, Some(Question::Check { text })) => {
-            return check(text, id, site.clone(), answers.clone(), checks);
+            check(text, id, site.clone(), answers.clone(), checks);
+            return false;
         }
         (None, Some(Question::Open { scene })) => Work::Open(scene),
-        (None, Some(Question::Save {})) => Work::Save,
+        (None, Some(Question::Save { force })) => Work::Save { force },
         (None, Some(Question::Compare { entries })) => Work::Compare(entries),
-        _ => return complain(answers, id, Refusal::new("a message holds either a `command` or an `ask`")),
+        _ => return refuse(id, Refusal::new("a message holds either a `command` or an `ask`")),
     };
-    let Some(id) = id else {
-        if let Err(why) = site.hub.send(Request { work, reply: None }) {
-            complain(answers, None, why);
-        }
-        return;
-    };
+    let grabs = matches!(&work, Work::Do(command) if matches!(**command, Command::Grab { .. }));
     let (reply, answer) = oneshot::channel();
-    if let Err(why) = site.hub.send(Request { work, reply: Some(reply) }) {
-        return complain(answers, Some(id), why);
+    let request = Request { work, reply: id.is_some().then_some(reply), client: Some(client) };
+    if let Err(why) = site.hub.send(request) {
+        return refuse(id, why);
     }
+    let Some(id) = id else { return grabs };
     let answers = answers.clone();
     tokio::spawn(async move {
         match answer.await {
@@ -255,6 +291,7 @@ fn receive(
             Err(_) => complain(&answers, Some(id), Refusal::new("the simulation has ended")),
         }
     });
+    grabs
 }
 
 /// Complaints about a text that is being typed. Not the simulation's business, so it does not disturb it.

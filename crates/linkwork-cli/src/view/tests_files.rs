@@ -1,0 +1,219 @@
+//! The scene's file and what lies beside it, while windows look at it.
+
+use super::driver::Source;
+use super::tests::{Client, act, answer, connect, event, frame, run, say};
+use super::{Bounds, Server};
+use linkwork::session::Session;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A folder of its own, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("linkwork-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn put(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server on a file.
+fn serve(path: &Path) -> Server {
+    let text = std::fs::read_to_string(path).expect("text");
+    let folder = path.parent().expect("a folder");
+    let session = Session::open(&text, &mut |name| super::driver::read_mesh(folder, name)).expect("a scene");
+    Server::start(session, Source::File(path.to_owned()), None, 0, false, Bounds::default())
+        .unwrap_or_else(|_| panic!("it starts"))
+}
+
+fn ball(mass: u32) -> String {
+    format!("/* kept */ solid a: mass {mass}; end joint ball; object2 a; end")
+}
+
+/// The next news of the file that is good or bad.
+async fn file(client: &mut Client, ok: bool) -> Value {
+    loop {
+        let told = event(client, "file").await;
+        if told["ok"] == ok {
+            return told;
+        }
+    }
+}
+
+/// Asks to save and waits for the answer.
+async fn save(client: &mut Client, id: u64, how: Value) -> Value {
+    say(client, json!({ "v": 1, "id": id, "ask": { "save": how } })).await;
+    answer(client, id).await
+}
+
+#[test]
+fn a_changed_file_is_read_again_and_a_broken_one_is_not() {
+    let folder = Folder::new("reload");
+    let path = folder.put("scene.lw", &ball(1));
+    let server = serve(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        let first = event(&mut page, "scene").await;
+        assert_eq!(first["solids"][1]["mass"], 1.0);
+        assert_eq!(event(&mut page, "file").await["ok"], true);
+        std::fs::write(&path, "solid a: mass banana; end").expect("written");
+        let broken = event(&mut page, "file").await;
+        assert_eq!(broken["ok"], false);
+        assert!(broken["diagnostics"][0]["line"].is_u64(), "{broken}");
+        // Somebody who comes now is told too, and sees the old scene.
+        let mut late = connect(&server).await;
+        assert_eq!(event(&mut late, "scene").await["solids"][1]["mass"], 1.0);
+        assert_eq!(event(&mut late, "file").await["ok"], false);
+        std::fs::write(&path, ball(5)).expect("written");
+        assert_eq!(event(&mut page, "scene").await["solids"][1]["mass"], 5.0);
+        assert_eq!(event(&mut page, "file").await["ok"], true);
+        // What is edited in the page goes back into the file, comments and all.
+        let edit = json!({ "do": "set-text", "text": ball(6) });
+        assert_eq!(act(&mut page, 1, edit).await["event"], "done");
+        assert_eq!(save(&mut page, 2, json!({})).await["event"], "done");
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), ball(6));
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_the_file_stalls_nobody() {
+    let folder = Folder::new("pipe");
+    let path = folder.put("scene.lw", &ball(1));
+    let server = serve(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        std::fs::remove_file(&path).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        while !file(&mut page, false).await["message"].as_str().expect("words").contains("not a regular file")
+        {
+        }
+        // It still listens, and writes into no pipe.
+        frame(&mut page).await;
+        assert_eq!(act(&mut page, 1, json!({ "do": "run", "on": true })).await["event"], "done");
+        assert_eq!(save(&mut page, 2, json!({})).await["event"], "error");
+        std::fs::remove_file(&path).expect("removed");
+        folder.put("scene.lw", &ball(3));
+        while event(&mut page, "scene").await["solids"][1]["mass"] != 3.0 {}
+        file(&mut page, true).await;
+    });
+}
+
+#[test]
+fn saving_overwrites_nothing_that_was_not_read() {
+    let folder = Folder::new("save");
+    let path = folder.put("scene.lw", &ball(1));
+    let server = serve(&path);
+    let disk = || std::fs::read_to_string(&path).expect("text");
+    run(async {
+        let mut page = connect(&server).await;
+        let edit = json!({ "do": "set-text", "text": ball(2) });
+        assert_eq!(act(&mut page, 1, edit).await["event"], "done");
+        // Broken, and known to be: still somebody's work.
+        folder.put("scene.lw", "solid a: mass banana; end");
+        file(&mut page, false).await;
+        let refused = save(&mut page, 2, json!({})).await;
+        assert_eq!((&refused["event"], &refused["reason"]), (&json!("error"), &json!("file-changed")));
+        assert!(refused["message"].as_str().expect("words").contains("changed on disk"), "{refused}");
+        assert!(disk().contains("banana"));
+        // Whoever wants to, can; then the file is fine, for those who come later too.
+        assert_eq!(save(&mut page, 3, json!({ "force": true })).await["event"], "done");
+        assert_eq!(disk(), ball(2));
+        let mut late = connect(&server).await;
+        assert_eq!(event(&mut late, "file").await["ok"], true);
+        // Changed and not read yet: too fast for any look.
+        folder.put("scene.lw", "not even a scene");
+        assert_eq!(save(&mut page, 4, json!({})).await["reason"], "file-changed");
+        assert_eq!(disk(), "not even a scene");
+        // What is there is what would be written: nothing is lost.
+        folder.put("scene.lw", &ball(2));
+        assert_eq!(save(&mut page, 5, json!({})).await["event"], "done");
+        // Its folder is all that a file needs.
+        std::fs::remove_file(&path).expect("removed");
+        assert_eq!(save(&mut page, 6, json!({})).await["event"], "done");
+        assert_eq!(disk(), ball(2));
+    });
+}
+
+#[test]
+fn saving_clears_the_banner_of_those_who_look() {
+    let folder = Folder::new("banner");
+    let path = folder.put("scene.lw", &ball(1));
+    let server = serve(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        folder.put("scene.lw", "solid a: mass banana; end");
+        file(&mut page, false).await;
+        say(&mut page, json!({ "v": 1, "id": 1, "ask": { "save": { "force": true } } })).await;
+        file(&mut page, true).await;
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), ball(1));
+    });
+}
+
+#[test]
+fn a_file_that_goes_away_is_told_once_and_so_is_its_return() {
+    let folder = Folder::new("gone");
+    let path = folder.put("scene.lw", &ball(1));
+    let server = serve(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        file(&mut page, true).await;
+        std::fs::remove_file(&path).expect("removed");
+        let gone = event(&mut page, "file").await;
+        assert!(gone["message"].as_str().expect("words").contains("is gone"), "{gone}");
+        // Long enough for many looks.
+        for _ in 0..8 {
+            frame(&mut page).await;
+        }
+        folder.put("scene.lw", &ball(1));
+        let back = event(&mut page, "file").await;
+        assert_eq!(back["ok"], true);
+        assert!(back["message"].as_str().expect("words").contains("is back"), "{back}");
+    });
+}
+
+#[test]
+fn a_change_that_keeps_the_time_is_seen_and_a_touch_keeps_edits() {
+    let folder = Folder::new("time");
+    let path = folder.put("scene.lw", &ball(1));
+    let server = serve(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        let mut other = connect(&server).await;
+        assert_eq!(event(&mut other, "scene").await["solids"][1]["mass"], 1.0);
+        let edit = json!({ "do": "set-text", "text": ball(2) });
+        assert_eq!(act(&mut page, 1, edit).await["event"], "done");
+        assert_eq!(event(&mut other, "scene").await["solids"][1]["mass"], 2.0);
+        let time = std::fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        let later = time + std::time::Duration::from_secs(5);
+        let touch = |path: &Path| {
+            let file = std::fs::File::options().append(true).open(path).expect("a file");
+            file.set_modified(later).expect("set");
+        };
+        // Another time is no other text: what was edited stays.
+        touch(&path);
+        for _ in 0..8 {
+            frame(&mut page).await;
+        }
+        let beside = folder.put("beside", &format!("{} /* longer */", ball(3)));
+        touch(&beside);
+        std::fs::rename(&beside, &path).expect("renamed");
+        // Straight from 2: it has not been 1 again.
+        assert_eq!(event(&mut other, "scene").await["solids"][1]["mass"], 3.0);
+    });
+}
