@@ -55,7 +55,7 @@ export class Keyboard {
     }
     if (!solids.isMovable(solid)) return app.toast('It does not move: nothing can drag it.', true);
     const at = new THREE.Vector3(...app.scene!.solids[solid]!.center).applyMatrix4(solids.matrices[solid]!);
-    hands.begin(HAND, solid, at);
+    hands.begin(HAND, solid, at, app.grabMode, undefined, true);
     app.select({ kind: 'solid', id: solid });
     stage.canvas.focus({ preventScroll: true });
     app.toast('Held: the arrow keys move it, Enter lets go, Escape puts it back.');
@@ -76,6 +76,12 @@ export class Keyboard {
     if (!target || !way) return false;
     const size = stage.radius * (e.shiftKey ? 0.004 : 0.02);
     const world = stage.root.localToWorld(target.clone());
+    if (way[2] !== 0) {
+      const far = world.distanceTo(stage.camera.getWorldPosition(new THREE.Vector3()));
+      hands.push(HAND, 1 - (way[2] * size) / far);
+      stage.invalidate();
+      return true;
+    }
     world.add(new THREE.Vector3(...way).multiplyScalar(size).applyQuaternion(stage.camera.quaternion));
     hands.move(HAND, stage.root.worldToLocal(world));
     stage.invalidate();

@@ -48,8 +48,8 @@ const stage = new Stage(canvas);
 const solids = new Solids();
 const ghosts = GHOSTS.map((tint) => new Solids(tint));
 const overlays = new Overlays(app, solids);
-const hands = new Hands(app, solids);
-const tethers = new Tethers(stage, layer);
+const hands = new Hands(app, solids, stage);
+const tethers = new Tethers(stage, layer, (hand) => hands.isSight(hand));
 stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, tethers.group);
 for (const g of ghosts) g.group.visible = false;
 
@@ -106,6 +106,7 @@ stage.before.push(() => {
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
+  hands.settle(app.frame);
   ghosts.forEach((g, i) => {
     const poses = app.frame!.ghosts[i];
     g.group.visible = poses !== undefined;

@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
-import { digits, length } from '../format';
+import { digits, gapWords } from '../format';
 import type { JointInfo, SceneMessage, Vec3 } from '../protocol';
 import type { Panel } from './dock';
 
@@ -202,7 +202,7 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     if (frame.worst < 0 || !frame.missed) return;
     const row = joints.querySelector(`[data-joint="${frame.worst}"]`);
     row?.classList.add('worst');
-    row?.querySelector('.what')?.append(h('b', { class: 'gap' }, ` open ${length(frame.gap)}`));
+    row?.querySelector('.what')?.append(h('b', { class: 'gap' }, ` open ${gapWords(frame, app.settings?.tolerance ?? 0)}`));
   });
   return { id: 'outline', title: 'Parts', side: 'left', key: 'l', element };
 }

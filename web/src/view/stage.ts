@@ -5,7 +5,7 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { RoomEnvironment } from 'three/examples/jsm/environments/RoomEnvironment.js';
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
-const dark = matchMedia('(prefers-color-scheme: dark)');
+export const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** Lines of one and ten cells that fade with the distance; the widths are those of the screen. */
 const gridVertex = /* glsl */ `
