@@ -33,3 +33,6 @@ export const seconds = (t: number): string => `${t.toFixed(2)} s`;
 export function gapWords(f: { gap: number; gapAngle: number }, tolerance: number): string {
   return f.gapAngle > tolerance && f.gapAngle > f.gap ? `${length(f.gap)}, ${degrees(f.gapAngle)}` : length(f.gap);
 }
+
+/** So many of something, one of which has no s. */
+export const many = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;

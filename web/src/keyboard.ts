@@ -5,6 +5,7 @@ import type { App } from './app';
 import * as command from './commands';
 import { isTyping } from './dom';
 import type { Docks } from './panels/dock';
+import type { Framing } from './view/framing';
 import type { Hands } from './view/hands';
 import type { Solids } from './view/solids';
 import type { Stage } from './view/stage';
@@ -18,7 +19,7 @@ export interface KeyboardParts {
   hands: Hands;
   docks: Docks;
   help: HTMLDialogElement;
-  frameSelection: () => void;
+  framing: Framing;
   dropPointers: () => void;
 }
 
@@ -91,6 +92,8 @@ export class Keyboard {
   private key(e: KeyboardEvent): void {
     const { app, stage, hands, docks, help } = this.p;
     if (e.key === 'Escape') {
+      // A dialog closes itself by it.
+      if (document.querySelector('dialog[open]')) return;
       if (app.picker) {
         app.picker = null;
         app.emit('picking', false);
@@ -101,7 +104,7 @@ export class Keyboard {
       }
       return;
     }
-    if (isTyping(e.target) || help.open) return;
+    if (isTyping(e.target) || document.querySelector('dialog[open]')) return;
     const onButton = e.target instanceof HTMLButtonElement || e.target instanceof HTMLInputElement || (e.target as HTMLElement).tagName === 'SUMMARY';
     const command_ = e.ctrlKey || e.metaKey;
     if (command_ && e.key.toLowerCase() === 'z') {
@@ -145,7 +148,7 @@ export class Keyboard {
         return help.showModal();
     }
     const letter = e.key.toLowerCase();
-    if (letter === 'f') return this.p.frameSelection();
+    if (letter === 'f') return this.p.framing.selection();
     if (letter === 'r') return stage.resetView();
     if (letter === 'k') return void app.do(command.mode(app.settings?.mode === 'kinematic' ? 'dynamic' : 'kinematic'));
     const panel = docks.forKey(letter);

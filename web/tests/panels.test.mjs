@@ -408,9 +408,12 @@ test('what can be saved: picture, 3D file, log, and a link that carries the scen
   write(kept, recorded);
   execFileSync(binary(), ['replay', kept], { stdio: 'pipe' });
   assert.equal((await take('save-lw')).toString(), await text());
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = (text) => ((window.copied = text), Promise.resolve());
+  });
   await page.click('.menu summary');
   await page.click('#copy-link');
-  const address = await until('the address carries it', () => page.evaluate(() => (location.hash.startsWith('#scene=') ? location.href : null)));
+  const address = await until('the clipboard carries it', () => page.evaluate(() => window.copied));
   // The link brings the scene to a viewer that shows another one.
   const other = await serve('scenes/reach.lw');
   const there = await open(other.address + address.slice(address.indexOf('#')), { low: false });

@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
-import { digits, gapWords } from '../format';
+import { digits, gapWords, many } from '../format';
 import type { JointInfo, SceneMessage, Vec3 } from '../protocol';
 import type { Panel } from './dock';
 
@@ -166,8 +166,8 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     // Thousands of rows would cost more than they tell; the filter reaches the rest.
     const most = 600;
     const rows = scene.solids.slice(1, most).map((_, k) => solidRow(scene, k + 1));
-    solidsTitle.textContent = `${scene.solids.length - 1} solids${scene.solids.length > most ? ` (${most} listed)` : ''}`;
-    jointsTitle.textContent = `${scene.joints.length} constraints${scene.joints.length > most ? ` (${most} listed)` : ''}`;
+    solidsTitle.textContent = `${many(scene.solids.length - 1, 'solid')}${scene.solids.length > most ? ` (${most} listed)` : ''}`;
+    jointsTitle.textContent = `${many(scene.joints.length, 'constraint')}${scene.joints.length > most ? ` (${most} listed)` : ''}`;
     const keep = document.activeElement?.closest('li')?.dataset;
     solids.replaceChildren(...rows);
     joints.replaceChildren(...scene.joints.slice(0, most).map(jointRow));
