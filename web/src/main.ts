@@ -1,7 +1,6 @@
 /** Puts the page together. */
 
 import * as THREE from 'three';
-import './style.css';
 import { App } from './app';
 import * as command from './commands';
 import { h, iconButton } from './dom';

@@ -61,6 +61,8 @@ test('a drag moves the grabbed point to the pointer, and every loop stays closed
   assert.equal(await page.evaluate(() => linkwork.stage.canvas.style.cursor), 'grab');
   assert.ok(await page.locator('.invitation').isVisible(), 'the page says what to do');
   const to = await turn(await takeRocker(), -0.24);
+  const rims = () => page.evaluate(() => linkwork.solids.rims.map((r) => `${linkwork.app.scene.solids[r.solid].name} #${r.mesh.material.uniforms.color.value.getHexString()}`));
+  assert.deepEqual(await rims(), ['rocker #0a4fb5'], 'what is held has a rim in the accent colour');
   const rest = await until('it rests', async () => {
     const f = await frame(page);
     return f.grabs.length === 1 && f.limit === 'idle' ? f : null;

@@ -168,11 +168,15 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     const rows = scene.solids.slice(1, most).map((_, k) => solidRow(scene, k + 1));
     solidsTitle.textContent = `${many(scene.solids.length - 1, 'solid')}${scene.solids.length > most ? ` (${most} listed)` : ''}`;
     jointsTitle.textContent = `${many(scene.joints.length, 'constraint')}${scene.joints.length > most ? ` (${most} listed)` : ''}`;
-    const keep = document.activeElement?.closest('li')?.dataset;
+    const active = document.activeElement;
+    const keep = active?.closest('li')?.dataset;
+    // The very control: the box that was switched can be switched back.
+    const control = active instanceof HTMLInputElement ? 'input' : active?.classList.contains('delete') ? '.delete' : '.item';
     solids.replaceChildren(...rows);
     joints.replaceChildren(...scene.joints.slice(0, most).map(jointRow));
     filter();
-    if (keep?.joint) joints.querySelector<HTMLElement>(`[data-joint="${keep.joint}"] .item`)?.focus();
+    if (keep?.joint) joints.querySelector<HTMLElement>(`[data-joint="${keep.joint}"] ${control}`)?.focus();
+    if (keep?.solid) solids.querySelector<HTMLElement>(`[data-solid="${keep.solid}"] .item`)?.focus();
     mark();
   });
 

@@ -10,7 +10,7 @@ import type { Panel } from './dock';
 const exponent = (x: number) => 10 ** x;
 
 const OVERLAYS: [keyof Overlays, string, string][] = [
-  ['joints', 'Joints', 'black: primary, grey: secondary'],
+  ['joints', 'Joints', `${matchMedia('(prefers-color-scheme: dark)').matches ? 'white' : 'black'}: primary, grey: secondary`],
   ['gaps', 'Gaps', 'red bars where joints stand open'],
   ['frames', 'Joint frames', 'axes i, j, k of both sides'],
   ['limits', 'Limits', 'arcs and rails with the present value'],
