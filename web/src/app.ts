@@ -1,7 +1,8 @@
 /** What the page knows, and who wants to hear about it. The server's session is the truth; this only mirrors it. */
 
-import { Connection, Refused } from './connection';
+import { Connection, Disconnected, Refused } from './connection';
 import type { CompareRow, DiagnosticInfo, Frame, Hello, SceneMessage, ServerEvent, Settings } from './protocol';
+import { isOther } from './scenes';
 
 export type Selection = { kind: 'solid' | 'joint'; id: number } | null;
 export type GrabMode = 'pin' | 'pin-pose' | 'pull';
@@ -53,6 +54,11 @@ export class App {
   /** Set while two solids are being picked for a new constraint. */
   picker: ((solid: number, point: [number, number, number]) => void) | null = null;
 
+  /** The scene that came last is another one, not an edit of the one before. */
+  other = true;
+  /** Asks before the scene is left if anything would be lost by that. */
+  leave: () => Promise<boolean> = () => Promise.resolve(true);
+
   private listeners = new Map<keyof Topics, Set<Listener<never>>>();
 
   constructor(readonly token: string) {
@@ -85,10 +91,10 @@ export class App {
         this.emit('hello', event);
         break;
       case 'scene': {
-        const same = this.scene?.name === event.name;
+        this.other = isOther(this.scene, event);
         this.scene = event;
         this.frame = null;
-        if (!same || !this.isThere(this.selection)) this.selection = null;
+        if (this.other || !this.isThere(this.selection)) this.selection = null;
         this.emit('scene', event);
         this.emit('selection', this.selection);
         break;
@@ -139,7 +145,8 @@ export class App {
       await this.connection.request('command', command);
       return true;
     } catch (error) {
-      this.toast(error instanceof Error ? error.message : String(error), true);
+      // That there is no connection is said once, above.
+      if (!(error instanceof Disconnected)) this.toast(error instanceof Error ? error.message : String(error), true);
       return false;
     }
   }

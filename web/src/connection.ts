@@ -13,6 +13,9 @@ export class Refused extends Error {
   }
 }
 
+/** Nobody was there to answer. */
+export class Disconnected extends Refused {}
+
 type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 
 export class Connection {
@@ -25,10 +28,22 @@ export class Connection {
   private waiting = new Map<number, Waiting>();
   private delay = 300;
   private wasOpen = false;
+  private again = 0;
 
-  constructor(private readonly token: string) {}
+  constructor(private readonly token: string) {
+    // Who comes back to the window, or to the network, does not wait for the next attempt.
+    const hurry = () => {
+      if (document.hidden || this.again === 0) return;
+      clearTimeout(this.again);
+      this.delay = 300;
+      this.open();
+    };
+    addEventListener('online', hurry);
+    document.addEventListener('visibilitychange', hurry);
+  }
 
   open(): void {
+    this.again = 0;
     this.onstate('connecting');
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
     const socket = new WebSocket(`${scheme}://${location.host}/ws?token=${encodeURIComponent(this.token)}`);
@@ -49,11 +64,11 @@ export class Connection {
       }
     };
     socket.onclose = () => {
-      for (const { reject } of this.waiting.values()) reject(new Refused('the connection was lost'));
+      for (const { reject } of this.waiting.values()) reject(new Disconnected('the connection was lost'));
       this.waiting.clear();
       this.onstate(this.wasOpen ? 'lost' : 'refused');
       // Longer and longer, so that a page left open does not hammer a server that is gone.
-      setTimeout(() => this.open(), this.delay);
+      this.again = window.setTimeout(() => this.open(), this.delay);
       this.delay = Math.min(this.delay * 1.7, 8000);
     };
   }
@@ -71,7 +86,7 @@ export class Connection {
 
   /** Sends a request and waits for its answer. */
   request<T = unknown>(kind: 'command' | 'ask', body: unknown): Promise<T> {
-    if (this.socket?.readyState !== WebSocket.OPEN) return Promise.reject(new Refused('not connected'));
+    if (this.socket?.readyState !== WebSocket.OPEN) return Promise.reject(new Disconnected('not connected to linkwork'));
     const id = this.next++;
     this.socket.send(JSON.stringify({ v: PROTOCOL, id, [kind]: body }));
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve: resolve as Waiting['resolve'], reject }));

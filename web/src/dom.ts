@@ -50,6 +50,12 @@ export function download(name: string, data: BlobPart, type: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** What a download of this scene is called: the last part of its path, without its ending. */
+export function fileName(scene: string, ending: string): string {
+  const stem = scene.split(/[\\/]/).pop()!.replace(/\.lw$/i, '').replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '');
+  return `${stem || 'scene'}.${ending}`;
+}
+
 /** True while the user types somewhere: single-letter keys must not act then. */
 export function isTyping(target: EventTarget | null): boolean {
   return (

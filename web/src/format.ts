@@ -23,5 +23,16 @@ export function digits(x: number): string {
   return x.toFixed(2);
 }
 
+/** An angle in radians as degrees. */
+export const degrees = (radians: number): string => `${digits((radians * 180) / Math.PI)}°`;
+
 /** Seconds with two decimals. */
 export const seconds = (t: number): string => `${t.toFixed(2)} s`;
+
+/** The largest gap of all joints; where the turn is what is wrong, that as well. */
+export function gapWords(f: { gap: number; gapAngle: number }, tolerance: number): string {
+  return f.gapAngle > tolerance && f.gapAngle > f.gap ? `${length(f.gap)}, ${degrees(f.gapAngle)}` : length(f.gap);
+}
+
+/** So many of something, one of which has no s. */
+export const many = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;

@@ -5,6 +5,7 @@ import type { App } from './app';
 import * as command from './commands';
 import { isTyping } from './dom';
 import type { Docks } from './panels/dock';
+import type { Framing } from './view/framing';
 import type { Hands } from './view/hands';
 import type { Solids } from './view/solids';
 import type { Stage } from './view/stage';
@@ -18,7 +19,7 @@ export interface KeyboardParts {
   hands: Hands;
   docks: Docks;
   help: HTMLDialogElement;
-  frameSelection: () => void;
+  framing: Framing;
   dropPointers: () => void;
 }
 
@@ -55,7 +56,7 @@ export class Keyboard {
     }
     if (!solids.isMovable(solid)) return app.toast('It does not move: nothing can drag it.', true);
     const at = new THREE.Vector3(...app.scene!.solids[solid]!.center).applyMatrix4(solids.matrices[solid]!);
-    hands.begin(HAND, solid, at);
+    hands.begin(HAND, solid, at, app.grabMode, undefined, true);
     app.select({ kind: 'solid', id: solid });
     stage.canvas.focus({ preventScroll: true });
     app.toast('Held: the arrow keys move it, Enter lets go, Escape puts it back.');
@@ -76,6 +77,12 @@ export class Keyboard {
     if (!target || !way) return false;
     const size = stage.radius * (e.shiftKey ? 0.004 : 0.02);
     const world = stage.root.localToWorld(target.clone());
+    if (way[2] !== 0) {
+      const far = world.distanceTo(stage.camera.getWorldPosition(new THREE.Vector3()));
+      hands.push(HAND, 1 - (way[2] * size) / far);
+      stage.invalidate();
+      return true;
+    }
     world.add(new THREE.Vector3(...way).multiplyScalar(size).applyQuaternion(stage.camera.quaternion));
     hands.move(HAND, stage.root.worldToLocal(world));
     stage.invalidate();
@@ -85,6 +92,8 @@ export class Keyboard {
   private key(e: KeyboardEvent): void {
     const { app, stage, hands, docks, help } = this.p;
     if (e.key === 'Escape') {
+      // A dialog closes itself by it.
+      if (document.querySelector('dialog[open]')) return;
       if (app.picker) {
         app.picker = null;
         app.emit('picking', false);
@@ -95,7 +104,7 @@ export class Keyboard {
       }
       return;
     }
-    if (isTyping(e.target) || help.open) return;
+    if (isTyping(e.target) || document.querySelector('dialog[open]')) return;
     const onButton = e.target instanceof HTMLButtonElement || e.target instanceof HTMLInputElement || (e.target as HTMLElement).tagName === 'SUMMARY';
     const command_ = e.ctrlKey || e.metaKey;
     if (command_ && e.key.toLowerCase() === 'z') {
@@ -139,7 +148,7 @@ export class Keyboard {
         return help.showModal();
     }
     const letter = e.key.toLowerCase();
-    if (letter === 'f') return this.p.frameSelection();
+    if (letter === 'f') return this.p.framing.selection();
     if (letter === 'r') return stage.resetView();
     if (letter === 'k') return void app.do(command.mode(app.settings?.mode === 'kinematic' ? 'dynamic' : 'kinematic'));
     const panel = docks.forKey(letter);

@@ -47,3 +47,16 @@ export async function decodeLink(address: string): Promise<string | null> {
   const bytes = await pump(fromBase64(address.slice(at + MARK.length).trim()), new DecompressionStream('deflate-raw'), 16 << 20);
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
+
+/** The same with complaints that people understand. */
+export async function readLink(address: string): Promise<string> {
+  let text: string | null;
+  try {
+    text = await decodeLink(address);
+  } catch (error) {
+    const large = error instanceof Error && /too large/.test(error.message);
+    throw new Error(large ? 'The scene in this link is too large.' : 'The scene in this link is damaged: part of the link may be missing.');
+  }
+  if (text === null) throw new Error('This is no link to a scene: it has no part that begins with “#scene=”.');
+  return text;
+}

@@ -1,12 +1,11 @@
 /** Puts the page together. */
 
 import * as THREE from 'three';
-import './style.css';
 import { App } from './app';
 import * as command from './commands';
 import { h, iconButton } from './dom';
 import { Keyboard } from './keyboard';
-import { decodeLink } from './link';
+import { readLink } from './link';
 import { GHOSTS, compare } from './panels/compare';
 import { Docks } from './panels/dock';
 import { files } from './panels/files';
@@ -17,7 +16,8 @@ import { plots as plotsPanel } from './panels/plots';
 import { settings } from './panels/settings';
 import { text as textPanel } from './panels/text';
 import { transport } from './panels/transport';
-import type { SceneMessage } from './protocol';
+import { itemOf, matching } from './scenes';
+import { Framing } from './view/framing';
 import { Hands } from './view/hands';
 import { Overlays } from './view/overlays';
 import { Pointer } from './view/pointer';
@@ -27,6 +27,8 @@ import { Tethers } from './view/tethers';
 import { Xr } from './view/xr';
 
 const UNDO = 'M7 8V4L2 9l5 5v-4h7a4 4 0 0 1 0 8H9v2h5a6 6 0 0 0 0-12z';
+const HOME = 'M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4zM9 9h6v6H9z';
+const FRAME = 'M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zm0 3a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM11 2h2v4h-2zm0 16h2v4h-2zM2 11h4v2H2zm16 0h4v2h-4z';
 const REDO = 'M17 8V4l5 5-5 5v-4h-7a4 4 0 0 0 0 8h5v2h-5a6 6 0 0 1 0-12z';
 
 const app = new App(new URLSearchParams(location.search).get('token') ?? '');
@@ -35,9 +37,10 @@ const layer = h('div', { class: 'layer' });
 const banner = h('div', { class: 'banner', role: 'alert', hidden: true });
 const toast = h('div', { class: 'toast', role: 'status', hidden: true });
 const caption = h('div', { class: 'caption', role: 'status' });
+const find = h('button', { type: 'button', class: 'find primary', id: 'find', hidden: true, onclick: () => (stage.resetView(), canvas.focus({ preventScroll: true })) }, 'Find it');
 const hint = h('div', { class: 'invitation', role: 'note', hidden: true });
 const title = h('h1', {}, 'Linkwork');
-const view = h('div', { class: 'view' }, canvas, layer, caption, hint, banner, toast);
+const view = h('div', { class: 'view' }, canvas, layer, caption, hint, find, banner, toast);
 const bar = h('header', { class: 'bar' });
 const docks = new Docks();
 document
@@ -48,8 +51,9 @@ const stage = new Stage(canvas);
 const solids = new Solids();
 const ghosts = GHOSTS.map((tint) => new Solids(tint));
 const overlays = new Overlays(app, solids);
-const hands = new Hands(app, solids);
-const tethers = new Tethers(stage, layer);
+const framing = new Framing(app, stage, solids, overlays);
+const hands = new Hands(app, solids, stage);
+const tethers = new Tethers(stage, layer, (hand) => hands.isSight(hand));
 stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, tethers.group);
 for (const g of ghosts) g.group.visible = false;
 
@@ -57,7 +61,7 @@ const pointer = new Pointer(app, stage, solids, hands, () => remark());
 const help = document.body.appendChild(helpDialog());
 const text = textPanel(app);
 const plots = plotsPanel(app);
-const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, frameSelection, dropPointers: () => pointer.drop() });
+const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing, dropPointers: () => pointer.drop() });
 const parts = outline(app, {
   grab: (solid) => keyboard.grab(solid),
   reveal: (line) => {
@@ -76,6 +80,9 @@ const parts = outline(app, {
   },
 });
 for (const panel of [gallery(app), parts, settings(app), text, compare(app), plots]) docks.add(panel);
+const frame = iconButton('Look at the selection', FRAME, () => framing.selection(), 'F');
+frame.hidden = true;
+view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, frame, iconButton('Look at everything', HOME, () => stage.resetView(), 'R')));
 const xr = new Xr(app, stage, solids, hands, tethers);
 const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
 const redo = iconButton('Redo', REDO, () => void app.do(command.redo()), 'Ctrl+Shift+Z');
@@ -99,49 +106,49 @@ bar.append(
 
 // What the frame changed is drawn before the next picture, not at once: frames may come faster than pictures.
 let fresh = false;
-let fitted = '';
+/** The scene has to be looked at anew; with a box only if it is not about where that was. */
+let unseen: boolean | THREE.Box3 = true;
+let looked = 0;
 stage.before.push(() => {
   pointer.update();
   hands.flush();
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
+  hands.settle(app.frame);
   ghosts.forEach((g, i) => {
     const poses = app.frame!.ghosts[i];
     g.group.visible = poses !== undefined;
     if (poses) g.pose(poses);
   });
+  if (app.scene && unseen) {
+    const news = unseen === true || isElsewhere(unseen, solids.bounds());
+    unseen = false;
+    if (news) {
+      stage.inset = hint.hidden ? 0 : hint.offsetHeight + 20;
+      framing.open(app.scene);
+    }
+  }
   overlays.update(app.frame);
   tethers.update(app.frame);
-  if (app.scene && fitted !== app.scene.name) {
-    fitted = app.scene.name;
-    fit(app.scene, true);
-  }
+  const now = performance.now();
+  if (now - looked < 300) return;
+  looked = now;
+  find.hidden = !framing.lost;
 });
+
+/** So much larger, smaller or farther away that the view of the one would not do for the other. */
+function isElsewhere(a: THREE.Box3, b: THREE.Box3): boolean {
+  if (a.isEmpty() || b.isEmpty()) return a.isEmpty() !== b.isEmpty();
+  const size = (x: THREE.Box3) => x.getSize(new THREE.Vector3()).length();
+  const ratio = size(b) / size(a);
+  const apart = a.getCenter(new THREE.Vector3()).distanceTo(b.getCenter(new THREE.Vector3()));
+  return !(ratio < 1.8 && ratio > 0.55 && apart < 0.5 * size(a));
+}
 
 function refresh(): void {
   fresh = true;
   stage.invalidate();
-}
-
-function fit(scene: SceneMessage, look: boolean): void {
-  const box = solids.bounds();
-  if (box.isEmpty()) box.setFromCenterAndSize(new THREE.Vector3(...scene.center), new THREE.Vector3().setScalar(scene.radius));
-  const world = box.clone().applyMatrix4(stage.root.matrixWorld);
-  const size = world.getSize(new THREE.Vector3());
-  const floors = solids.floor().map((p) => stage.root.localToWorld(p).y);
-  const low = floors.length > 0 ? Math.max(...floors) : world.min.y - 0.004 * size.length();
-  stage.fit(world.getCenter(new THREE.Vector3()), 0.5 * size.length(), low, look, size);
-  overlays.load(scene, stage.radius);
-}
-
-function frameSelection(): void {
-  const s = app.selection;
-  if (!s || !app.scene) return stage.resetView();
-  const only = new Set(s.kind === 'solid' ? [s.id] : app.scene.joints[s.id]!.solids);
-  const box = solids.bounds(only).applyMatrix4(stage.root.matrixWorld);
-  if (box.isEmpty()) return stage.resetView();
-  stage.look(box.getCenter(new THREE.Vector3()), Math.max(0.5 * box.getSize(new THREE.Vector3()).length(), 0.05 * stage.radius));
 }
 
 /** Nobody has held anything yet: the page says how. */
@@ -168,25 +175,42 @@ function remark(): void {
   } else {
     caption.textContent = '';
   }
-  // Until something was held, the page says how, and what is worth it here.
-  const todo = app.hello?.gallery.find((g) => g.id !== '' && g.id === app.scene?.name)?.attempt;
-  hint.replaceChildren(
-    h('b', {}, app.hello && matchMedia('(pointer: coarse)').matches ? 'Drag any part with a finger.' : 'Drag any part.'),
-    todo ? ` Try: ${todo}` : ' Space lets time run, ? lists the keys.',
-  );
-  hint.hidden = touched || !app.scene;
+  frame.hidden = !s;
+  invite();
   refresh();
 }
+
+/** Until something was held, the page says how, and what is worth it here. */
+function invite(): void {
+  const movable = app.scene?.solids.some((s) => s.kind === 'dynamic') ?? false;
+  hint.hidden = touched || !app.scene;
+  if (hint.hidden) return;
+  const touch = matchMedia('(pointer: coarse)').matches;
+  const todo = app.hello && itemOf(app.hello.gallery, app.scene!)?.attempt;
+  const words = !movable
+    ? [h('b', {}, 'Nothing moves here yet.'), ' Open Text and write a solid, or choose one of the Scenes.']
+    : [
+        h('b', {}, touch ? 'Drag any part with a finger.' : 'Drag any part.'),
+        todo ? ` Try: ${matching(todo, app.settings?.running ?? false, touch)}` : touch ? '' : ` Space ${app.settings?.running ? 'pauses' : 'lets time run'}, ? lists the keys.`,
+      ];
+  hint.replaceChildren(...words);
+}
+app.on('settings', invite);
 hands.onchange = () => {
   touched ||= hands.any;
   remark();
 };
 
+let shownText = '';
 app.on('scene', (scene) => {
   document.title = `${scene.title} – Linkwork`;
   title.textContent = scene.title;
   stage.root.rotation.x = scene.up === 'z' ? -Math.PI / 2 : 0;
   stage.root.updateMatrixWorld(true);
+  // An edit keeps the view, unless what is shown is somewhere else then.
+  if (app.other) unseen = true;
+  else if (unseen !== true && scene.text !== shownText) unseen = solids.bounds();
+  shownText = scene.text;
   solids.load(scene);
   for (const g of ghosts) {
     g.load(scene);
@@ -196,7 +220,7 @@ app.on('scene', (scene) => {
   marked = new Set();
   // What was under the mouse is gone.
   pointer.hovered = -1;
-  if (scene.name !== fitted) {
+  if (app.other) {
     hands.forget();
     touched = false;
   }
@@ -239,25 +263,34 @@ app.on('file', (f) => {
 });
 app.on('connection', (state) => {
   if (state === 'open') say('');
-  if (state === 'lost') say('The connection to linkwork was lost. It comes back when the program runs again.');
+  if (state === 'lost') {
+    // The server has let go of everything that this window held.
+    hands.forget();
+    pointer.drop();
+    say('Linkwork does not answer. If it was ended, start it again and open the address that it prints: each run has a new one. If not, this page finds it by itself.');
+  }
   if (state === 'refused') {
     say(
       app.token === ''
-        ? 'This address has no token. Use the one that `linkwork view` printed.'
+        ? pending
+          ? 'This link carries a scene, but no token to come in. Open the address that `linkwork view` printed; there, “Save”, “Open a link…” shows the scene.'
+          : 'This address has no token. Use the one that `linkwork view` printed.'
         : 'No connection. Is `linkwork view` still running? A new run has a new address.',
     );
   }
 });
 
 // A scene in the address replaces the one on the server, once; undo brings that back.
-let pending: string | null = location.hash ? location.href : null;
+let pending: string | null = location.hash.includes('#scene=') ? location.href : null;
 app.on('hello', () => {
   if (!pending) return;
   const address = pending;
   pending = null;
-  decodeLink(address).then(
-    (scene) => scene !== null && void app.do(command.setText(scene)),
-    () => app.toast('The scene in this link is damaged.', true),
+  // Only once: who reloads the page means what is shown by then.
+  history.replaceState(null, '', location.pathname + location.search);
+  readLink(address).then(
+    (scene) => void app.do(command.setText(scene)),
+    (error: Error) => app.toast(error.message, true),
   );
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeLink, encodeLink } from './link';
-import { digits, length } from './format';
+import { digits, gapWords, length } from './format';
 import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame } from './protocol';
 
 /** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost. */
@@ -91,5 +91,11 @@ describe('numbers', () => {
   it('are short and have units', () => {
     expect([2, 0.0123, 4.2e-5, 3e-9, 0, NaN].map(length)).toEqual(['2.00 m', '12.3 mm', '42.0 µm', '3.00 nm', '0', '–']);
     expect([1234567, 123.4, 12.34, 1.234, 1e-5].map(digits)).toEqual(['1.2e+6', '123', '12.3', '1.23', '1.0e-5']);
+  });
+
+  it('tell the turn where the turn is what is wrong', () => {
+    expect(gapWords({ gap: 2e-7, gapAngle: 0.1 }, 1e-6)).toBe('0.20 µm, 5.73°');
+    expect(gapWords({ gap: 2e-7, gapAngle: 1e-7 }, 1e-6)).toBe('0.20 µm');
+    expect(gapWords({ gap: 0.2, gapAngle: 0.1 }, 1e-6)).toBe('200 mm');
   });
 });

@@ -237,6 +237,14 @@ test('overlays draw what they say: black and grey joints, frames, arcs, centres,
   const joints = await drawnWith('joints');
   assert.equal(joints.colours.length, 5, 'a mark for each joint');
   assert.equal(new Set(joints.colours).size, 2, `the secondary one has another colour: ${joints.colours}`);
+  // Black is no colour for the night.
+  const darkest = (colours) => Math.min(...colours.map((c) => Math.max(...c.split(' ').map(Number))));
+  assert.ok(darkest(joints.colours) < 0.05);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const night = await drawnWith('joints');
+  await page.emulateMedia({ colorScheme: 'light' });
+  assert.equal(new Set(night.colours).size, 2);
+  assert.ok(darkest(night.colours) > 0.15, `${night.colours}`);
   assert.equal((await drawnWith('frames')).bars, 30, 'three axes on both sides of five joints');
   assert.ok((await drawnWith('limits')).bars > 15, 'an arc of many pieces at the shoulder');
   assert.equal((await drawnWith('centres')).dots, 4, 'four movable solids');
@@ -278,6 +286,12 @@ test('a constraint is switched off and on again', async () => {
   await box.uncheck();
   await until('it is off', () => page.evaluate(() => linkwork.app.scene.joints[2].enabled === false));
   assert.equal(await page.locator('.joints li.off').count(), 1);
+  // With keys: the box keeps the focus, so that a second Space switches it back.
+  await page.locator('.joints [data-joint="1"] input').focus();
+  for (const on of [false, true]) {
+    await page.keyboard.press('Space');
+    await until(`Space makes it ${on}`, () => page.evaluate((on) => linkwork.app.scene.joints[1].enabled === on, on));
+  }
   await page.locator('.joints [data-joint="2"] input').check();
   await until('it is on', () => page.evaluate(() => linkwork.app.scene.joints[2].enabled === true));
 });
@@ -404,6 +418,12 @@ test('two methods on one clock: a ghost and a table', async () => {
   await page.screenshot({ path: `${pictures}/compare.png` });
   await page.click('#compare-stop');
   await until('it ends', async () => (await frame(page)).ghosts.length === 0);
+  // What else ends it is told.
+  await page.click('#compare-start');
+  await until('again', async () => (await frame(page)).ghosts.length > 0);
+  await page.click('button[aria-label="Undo"]');
+  await until('it is told', async () => /comparison has ended/.test(await page.locator('.toast').innerText()));
+  await page.click('button[aria-label="Redo"]');
 });
 
 test('what can be saved: picture, 3D file, log, and a link that carries the scene', async () => {
@@ -425,9 +445,12 @@ test('what can be saved: picture, 3D file, log, and a link that carries the scen
   write(kept, recorded);
   execFileSync(binary(), ['replay', kept], { stdio: 'pipe' });
   assert.equal((await take('save-lw')).toString(), await text());
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = (text) => ((window.copied = text), Promise.resolve());
+  });
   await page.click('.menu summary');
   await page.click('#copy-link');
-  const address = await until('the address carries it', () => page.evaluate(() => (location.hash.startsWith('#scene=') ? location.href : null)));
+  const address = await until('the clipboard carries it', () => page.evaluate(() => window.copied));
   // The link brings the scene to a viewer that shows another one.
   const other = await serve('scenes/reach.lw');
   const there = await open(other.address + address.slice(address.indexOf('#')), { low: false });
@@ -547,4 +570,18 @@ test('an address without the token says what to do', async () => {
   await stranger.goto(server.address.split('?')[0]);
   await until('it tells', async () => /no token/.test(await stranger.locator('.banner').innerText()));
   await stranger.close();
+});
+
+test('a browser without WebGL says so, and what helps', async () => {
+  const blind = await (await browser()).newPage();
+  await blind.addInitScript(() => {
+    const get = HTMLCanvasElement.prototype.getContext;
+    HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+      return /webgl/.test(kind) ? null : get.call(this, kind, ...rest);
+    };
+  });
+  await blind.goto(server.address);
+  await until('it tells', async () => /no WebGL 2/.test(await blind.locator('main').innerText()));
+  await blind.screenshot({ path: `${pictures}/no-webgl.png` });
+  await blind.close();
 });

@@ -30,6 +30,7 @@ export function compare(app: App): Panel {
   const begin = async () => {
     const entries = rows.filter((r) => r.method.value !== '').map((r) => ({ method: r.method.value, solver: r.solver.value }));
     if (entries.length === 0) return app.toast('Choose at least one other method.', true);
+    running = false;
     try {
       await app.ask({ compare: { entries } });
     } catch (error) {
@@ -37,6 +38,7 @@ export function compare(app: App): Panel {
     }
   };
   const end = async () => {
+    running = false;
     await app.ask({ compare: { entries: [] } }).catch((e: Error) => app.toast(e.message, true));
   };
 
@@ -47,7 +49,11 @@ export function compare(app: App): Panel {
       if (i === 0) method.value = methods.find((m) => m !== app.settings?.method && m === 'displacement') ?? methods[1] ?? '';
     });
   });
+  /** A comparison is on show that this window has not ended. */
+  let running = false;
   app.on('compare', (list) => {
+    if (running && list.length === 0) app.toast('The comparison has ended: edits, undo, starting over and another scene end it.');
+    running = list.length > 0;
     table.hidden = list.length === 0;
     body.replaceChildren(
       ...list.map((r, i) => {

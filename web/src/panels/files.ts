@@ -2,12 +2,13 @@
 
 import type { App } from '../app';
 import * as command from '../commands';
-import { download, h } from '../dom';
-import { decodeLink, encodeLink } from '../link';
+import { download, fileName, h } from '../dom';
+import { encodeLink, readLink } from '../link';
 import type { Stage } from '../view/stage';
+import { askLine } from './ask';
 
 export function files(app: App, stage: Stage): HTMLElement {
-  const name = (ending: string) => `${app.scene?.name.replace(/[^\w-]+/g, '-') || 'scene'}.${ending}`;
+  const name = (ending: string) => fileName(app.scene?.name ?? '', ending);
   const fetchFile = async (path: string, ending: string, type: string) => {
     const answer = await fetch(app.url(path));
     if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
@@ -47,18 +48,20 @@ export function files(app: App, stage: Stage): HTMLElement {
       item('save-lw', 'Scene', '.lw, the text as it runs', async () => download(name('lw'), app.scene?.text ?? '', 'text/plain')),
       item('save-log', 'Session log', '.json that `linkwork replay` repeats exactly', () => fetchFile('export/log.json', 'json', 'application/json')),
       item('copy-link', 'Link', 'an address that carries the scene', async () => {
-        const address = location.href.split('#')[0] + (await encodeLink(app.scene?.text ?? ''));
-        history.replaceState(null, '', address);
+        // Without the token: the link carries a scene, not the right to come in here.
+        const address = location.origin + location.pathname + (await encodeLink(app.scene?.text ?? ''));
         try {
           await navigator.clipboard.writeText(address);
-          app.toast('The link is in the clipboard, and in the address line.');
+          app.toast('The link is in the clipboard. “Open a link…” of any viewer shows the scene.');
         } catch {
-          app.toast('The link is in the address line.');
+          await askLine('Link', 'Copy it. “Open a link…” of any viewer shows the scene.', address);
         }
       }),
       item('open-link', 'Open a link…', 'from another viewer', async () => {
-        const text = await decodeLink(prompt('The link:') ?? '');
-        if (text !== null) await app.do(command.setText(text));
+        const address = await askLine('Open a link', 'A link that a viewer made under “Save”, “Link”:');
+        if (address === null) return;
+        const text = await readLink(address);
+        if (await app.leave()) await app.do(command.setText(text));
       }),
     ),
   );

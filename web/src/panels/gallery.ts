@@ -2,6 +2,7 @@
 
 import type { App } from '../app';
 import { h } from '../dom';
+import { itemOf } from '../scenes';
 import type { Panel } from './dock';
 
 export function gallery(app: App): Panel {
@@ -29,8 +30,9 @@ export function gallery(app: App): Panel {
               type: 'button',
               class: 'card',
               'data-scene': item.id,
-              onclick: () => {
-                app.ask({ open: { scene: item.id } }).catch((e: Error) => app.toast(e.message, true));
+              onclick: async () => {
+                if (!(await app.leave())) return;
+                await app.ask({ open: { scene: item.id } }).catch((e: Error) => app.toast(e.message, true));
               },
             },
             item.id ? h('img', { src: app.url(`thumb/${item.id}.svg`), alt: '', loading: 'lazy', width: 160, height: 100 }) : null,
@@ -43,11 +45,14 @@ export function gallery(app: App): Panel {
       ),
     );
     filter();
+    mark();
   });
-  app.on('scene', ({ name, file }) => {
-    for (const card of list.querySelectorAll<HTMLElement>('.card')) {
-      card.setAttribute('aria-current', String(card.dataset.scene === (file === null ? name : '')));
-    }
-  });
+  /** The card of what is shown; a scene that came by a link may be none of them, whatever it was opened as. */
+  const mark = () => {
+    if (!app.scene || !app.hello) return;
+    const shown = app.scene.file === null ? itemOf(app.hello.gallery, app.scene)?.id : '';
+    for (const card of list.querySelectorAll<HTMLElement>('.card')) card.setAttribute('aria-current', String(card.dataset.scene === shown));
+  };
+  app.on('scene', mark);
   return { id: 'scenes', title: 'Scenes', side: 'left', key: 'g', element };
 }

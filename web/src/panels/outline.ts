@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
-import { digits, length } from '../format';
+import { digits, gapWords, many } from '../format';
 import type { JointInfo, SceneMessage, Vec3 } from '../protocol';
 import type { Panel } from './dock';
 
@@ -166,13 +166,17 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     // Thousands of rows would cost more than they tell; the filter reaches the rest.
     const most = 600;
     const rows = scene.solids.slice(1, most).map((_, k) => solidRow(scene, k + 1));
-    solidsTitle.textContent = `${scene.solids.length - 1} solids${scene.solids.length > most ? ` (${most} listed)` : ''}`;
-    jointsTitle.textContent = `${scene.joints.length} constraints${scene.joints.length > most ? ` (${most} listed)` : ''}`;
-    const keep = document.activeElement?.closest('li')?.dataset;
+    solidsTitle.textContent = `${many(scene.solids.length - 1, 'solid')}${scene.solids.length > most ? ` (${most} listed)` : ''}`;
+    jointsTitle.textContent = `${many(scene.joints.length, 'constraint')}${scene.joints.length > most ? ` (${most} listed)` : ''}`;
+    const active = document.activeElement;
+    const keep = active?.closest('li')?.dataset;
+    // The very control: the box that was switched can be switched back.
+    const control = active instanceof HTMLInputElement ? 'input' : active?.classList.contains('delete') ? '.delete' : '.item';
     solids.replaceChildren(...rows);
     joints.replaceChildren(...scene.joints.slice(0, most).map(jointRow));
     filter();
-    if (keep?.joint) joints.querySelector<HTMLElement>(`[data-joint="${keep.joint}"] .item`)?.focus();
+    if (keep?.joint) joints.querySelector<HTMLElement>(`[data-joint="${keep.joint}"] ${control}`)?.focus();
+    if (keep?.solid) solids.querySelector<HTMLElement>(`[data-solid="${keep.solid}"] .item`)?.focus();
     mark();
   });
 
@@ -202,7 +206,7 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     if (frame.worst < 0 || !frame.missed) return;
     const row = joints.querySelector(`[data-joint="${frame.worst}"]`);
     row?.classList.add('worst');
-    row?.querySelector('.what')?.append(h('b', { class: 'gap' }, ` open ${length(frame.gap)}`));
+    row?.querySelector('.what')?.append(h('b', { class: 'gap' }, ` open ${gapWords(frame, app.settings?.tolerance ?? 0)}`));
   });
   return { id: 'outline', title: 'Parts', side: 'left', key: 'l', element };
 }

@@ -3,14 +3,14 @@
 import type { App, GrabMode, Overlays } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
-import { digits, length } from '../format';
+import { digits, gapWords, length } from '../format';
 import type { Panel } from './dock';
 
 /** Slider positions to values on a logarithmic scale. */
 const exponent = (x: number) => 10 ** x;
 
 const OVERLAYS: [keyof Overlays, string, string][] = [
-  ['joints', 'Joints', 'black: primary, grey: secondary'],
+  ['joints', 'Joints', `${matchMedia('(prefers-color-scheme: dark)').matches ? 'white' : 'black'}: primary, grey: secondary`],
   ['gaps', 'Gaps', 'red bars where joints stand open'],
   ['frames', 'Joint frames', 'axes i, j, k of both sides'],
   ['limits', 'Limits', 'arcs and rails with the present value'],
@@ -125,7 +125,7 @@ export function settings(app: App): Panel {
       rejected: 'step rejected',
     }[f.limit];
     receipt.replaceChildren(
-      h('b', {}, length(f.gap)),
+      h('b', {}, gapWords(f, app.settings?.tolerance ?? 0)),
       ' largest gap · ',
       h('b', {}, `${digits(f.used)} ms`),
       f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms`,

@@ -9,8 +9,9 @@ import { Decoration, EditorView, drawSelection, highlightActiveLineGutter, keyma
 import { tags } from '@lezer/highlight';
 import { type App, Refused } from '../app';
 import * as command from '../commands';
-import { h } from '../dom';
+import { download, fileName, h } from '../dom';
 import type { DiagnosticInfo } from '../protocol';
+import { ask } from './ask';
 import type { Panel } from './dock';
 
 const BLOCKS = new Set(
@@ -110,9 +111,11 @@ export function text(app: App): TextPanel {
   const save = h('button', { type: 'button', id: 'save', hidden: true, title: 'Write the applied text to its file', onclick: () => void store() }, 'Save file');
   const holder = h('div', { class: 'editor' });
 
-  const view = new EditorView({
-    parent: holder,
-    state: EditorState.create({
+  const stash = h('button', { type: 'button', id: 'stash', hidden: true });
+
+  const state = (doc: string) =>
+    EditorState.create({
+      doc,
       extensions: [
         lineNumbers(),
         highlightActiveLineGutter(),
@@ -136,8 +139,8 @@ export function text(app: App): TextPanel {
         EditorView.contentAttributes.of({ 'aria-label': 'Text of the scene' }),
         EditorView.updateListener.of((u) => u.docChanged && changed()),
       ],
-    }),
-  });
+    });
+  const view = new EditorView({ parent: holder, state: state('') });
 
   const changed = () => {
     const edited = view.state.doc.toString() !== app.scene?.text;
@@ -169,13 +172,15 @@ export function text(app: App): TextPanel {
     }
   }
 
-  async function send(): Promise<void> {
+  async function send(): Promise<boolean> {
     const content = view.state.doc.toString();
     try {
       await app.connection.request('command', command.setText(content));
       say('applied', 'good');
+      return true;
     } catch (error) {
       say(error instanceof Refused ? error.message : String(error), 'bad');
+      return false;
     }
   }
 
@@ -185,31 +190,83 @@ export function text(app: App): TextPanel {
     force = on;
     save.textContent = on ? 'Overwrite file' : 'Save file';
   };
-  async function store(): Promise<void> {
+  async function store(): Promise<boolean> {
+    const content = app.scene?.text ?? '';
     const forced = force;
     insist(false);
     try {
       await app.ask({ save: { force: forced } });
+      kept = content;
       say(`saved to ${app.scene?.file}`, 'good');
+      return true;
     } catch (error) {
       say(String((error as Error).message), 'bad');
       insist(error instanceof Refused && error.reason === 'file-changed');
+      return false;
     }
   }
   // The file is as it should be, or the scene is another: there is nothing to insist on.
   app.on('file', (f) => f.ok && insist(false));
 
+  /** The text as its file or the gallery has it. */
+  let kept = '';
+  /** The user has agreed to lose what is not kept. */
+  let agreed = false;
+  const unapplied = () => view.state.doc.toString() !== app.scene?.text;
+  app.leave = async () => {
+    if (!app.scene || (!unapplied() && app.scene.text === kept)) return true;
+    const { title, file } = app.scene;
+    const what = unapplied() ? 'edits that are not applied yet' : file === null ? 'edits that exist nowhere else' : 'edits that are not saved yet';
+    const answer = await ask(`Leave “${title}”?`, `It has ${what}.`, [
+      ['stay', 'Stay here'],
+      ...(file === null ? [['download', 'Download them, then go'] as ['download', string]] : [['save', 'Save them, then go'] as ['save', string]]),
+      ['go', 'Go without them'],
+    ]);
+    if (answer === 'stay') return false;
+    if (answer === 'save') {
+      const ok = (!unapplied() || (await send())) && (await store());
+      if (!ok) app.toast(`Not saved: ${status.textContent}`, true);
+      if (!ok) return false;
+    }
+    if (answer === 'download') download(fileName(app.scene.name, 'lw'), view.state.doc.toString(), 'text/plain');
+    agreed = true;
+    // If the server says no, there is still something to lose.
+    setTimeout(() => (agreed = false), 5000);
+    return true;
+  };
+  addEventListener('beforeunload', (e) => {
+    if (app.scene && unapplied()) e.preventDefault();
+  });
+  // The file was read again.
+  app.on('file', (f) => {
+    if (f.ok && f.message && app.scene) kept = app.scene.text;
+  });
+
   let shown = false;
   let previous = '';
+  let last = '';
   app.on('scene', (scene) => {
-    // What the user is typing survives a change from elsewhere, unless it was not touched.
-    const untouched = view.state.doc.toString() === previous || view.state.doc.length === 0;
-    const mine = view.state.doc.toString() === scene.text;
-    previous = scene.text;
+    const mine = view.state.doc.toString();
+    const untouched = mine === previous || mine === scene.text || view.state.doc.length === 0;
     save.hidden = scene.file === null;
     insist(false);
-    if (untouched || mine) load(scene.text);
+    if (app.other) {
+      // Another scene has another text, and an undo that does not lead back into this one. What was typed here and
+      // not applied was left by agreement, or it can be had back: somebody else may have changed the scene.
+      if (!untouched && !agreed) {
+        const title = last;
+        stash.textContent = `Download what was typed for “${title}”`;
+        stash.onclick = () => download(fileName(title, 'lw'), mine, 'text/plain');
+      }
+      stash.hidden = untouched || agreed;
+      agreed = false;
+      kept = scene.text;
+      view.setState(state(scene.text));
+      changed();
+    } else if (untouched) load(scene.text);
     else say('the scene changed elsewhere; your edits are kept here', 'edited');
+    previous = scene.text;
+    last = scene.title;
     mark();
   });
   const lineOf = () => {
@@ -227,7 +284,7 @@ export function text(app: App): TextPanel {
   };
   app.on('selection', mark);
 
-  const element = h('div', { class: 'fill' }, holder, h('div', { class: 'row' }, apply, revert, undo, save), status);
+  const element = h('div', { class: 'fill' }, holder, h('div', { class: 'row' }, apply, revert, undo, save, stash), status);
   return {
     id: 'text',
     title: 'Text',

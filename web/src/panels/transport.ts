@@ -3,7 +3,7 @@
 import type { App } from '../app';
 import * as command from '../commands';
 import { h, icon, iconButton } from '../dom';
-import { length, seconds } from '../format';
+import { gapWords, seconds } from '../format';
 
 const PLAY = 'M8 5v14l11-7z';
 const PAUSE = 'M6 5h4v14H6zm8 0h4v14h-4z';
@@ -72,7 +72,7 @@ export function transport(app: App): HTMLElement {
     if (now - last < 60) return;
     last = now;
     time.textContent = seconds(f.time);
-    gap.textContent = f.rejected ? '✕ step rejected' : f.missed ? `▲ gap ${length(f.gap)}` : `✓ gap ${length(f.gap)}`;
+    gap.textContent = f.rejected ? '✕ step rejected' : `${f.missed ? '▲' : '✓'} gap ${gapWords(f, app.settings?.tolerance ?? 0)}`;
     gap.classList.toggle('bad', f.missed || f.rejected);
     scrub.min = String(f.first);
     scrub.max = String(f.last);

@@ -3,8 +3,9 @@
 import * as THREE from 'three';
 import type { App, GrabMode } from '../app';
 import * as command from '../commands';
-import type { Vec3 } from '../protocol';
+import type { Frame, Vec3 } from '../protocol';
 import type { Solids } from './solids';
+import type { Stage } from './stage';
 
 interface Hand {
   number: number;
@@ -12,10 +13,20 @@ interface Hand {
   target: THREE.Vector3;
   rotation: THREE.Quaternion | null;
   sent: boolean;
+  /** A pointer or the keyboard: only the line from the eye through the target is meant, not how far along it is. */
+  sight: boolean;
+  /** The user has just chosen the depth: until then (milliseconds) it stays. */
+  keep: number;
 }
+
+/** How long a depth that the user chose is given to be reached. */
+const KEEP = 400;
 
 /** From three's order to the library's. */
 const order = (q: THREE.Quaternion): command.Quaternion => [q.w, q.x, q.y, q.z];
+
+/** A grab's mode as frames number it. */
+export const PULL = 2;
 
 /** Hands of one window; the session numbers those of all windows. */
 const PER_WINDOW = 16;
@@ -27,6 +38,7 @@ export class Hands {
   constructor(
     private readonly app: App,
     private readonly solids: Solids,
+    private readonly stage: Stage,
   ) {}
 
   get any(): boolean {
@@ -55,6 +67,11 @@ export class Hands {
     return this.held.get(key)?.target ?? null;
   }
 
+  /** The session's hand is one of ours that points from the eye. */
+  isSight(number: number): boolean {
+    return [...this.held.values()].some((h) => h.sight && h.number === number);
+  }
+
   private free(): number {
     const first = (this.app.hello?.client ?? 0) * PER_WINDOW;
     const taken = new Set([...this.held.values()].map((h) => h.number));
@@ -69,10 +86,11 @@ export class Hands {
     point: THREE.Vector3,
     mode: GrabMode = this.app.grabMode,
     rotation?: THREE.Quaternion,
+    sight = false,
   ): void {
     if (this.held.has(key)) this.end(key);
     const local = point.clone().applyMatrix4(this.solids.matrices[solid]!.clone().invert());
-    const hand: Hand = { number: this.free(), solid, target: point.clone(), rotation: null, sent: true };
+    const hand: Hand = { number: this.free(), solid, target: point.clone(), rotation: null, sent: true, sight, keep: 0 };
     this.held.set(key, hand);
     void this.app.do(command.grab(hand.number, solid, local.toArray() as Vec3, mode, rotation && order(rotation))).then((ok) => {
       if (!ok && this.held.get(key) === hand) this.held.delete(key);
@@ -87,6 +105,45 @@ export class Hands {
     hand.target.copy(target);
     hand.rotation = rotation?.clone() ?? null;
     hand.sent = false;
+  }
+
+  /** Moves the target away from the eye (more than 1) or towards it, on its line of sight. */
+  push(key: string, factor: number): void {
+    const hand = this.held.get(key);
+    if (!hand) return;
+    const eye = this.stage.camera.getWorldPosition(new THREE.Vector3());
+    const world = this.stage.root.localToWorld(hand.target.clone()).sub(eye).multiplyScalar(factor).add(eye);
+    hand.target.copy(this.stage.root.worldToLocal(world));
+    hand.sent = false;
+    hand.keep = performance.now() + KEEP;
+  }
+
+  /**
+   * A planar mechanism seen at a slant cannot follow a target that stays at one distance from the eye, though it can get
+   * under the pointer. So a pin that is not met takes over the depth that its grip has come to; what is left is the miss
+   * across the line of sight. For a grip that moves on a line at an angle a to the picture each turn of this leaves
+   * sin² a of that miss. A pin that is met keeps its depth: what floats freely does not creep.
+   */
+  settle(frame: Frame): void {
+    const { camera, root } = this.stage;
+    const eye = camera.getWorldPosition(new THREE.Vector3());
+    const ahead = camera.getWorldDirection(new THREE.Vector3());
+    const depth = (p: THREE.Vector3) => p.clone().sub(eye).dot(ahead);
+    const world = (p: Vec3) => root.localToWorld(new THREE.Vector3(...p));
+    for (const hand of this.held.values()) {
+      const grab = hand.sight && frame.grabs.find((g) => g.hand === hand.number);
+      if (!grab || grab.met || grab.mode === PULL || performance.now() < hand.keep) continue;
+      // Grip and target of one and the same tick: how far behind the hand the frame is does not matter.
+      const [grip, target] = [depth(world(grab.grip)), depth(world(grab.target))];
+      // Frames carry single precision.
+      const small = Math.max(0.2 * (this.app.settings?.tolerance ?? 0), 1.2e-7 * Math.max(...grab.grip.map(Math.abs)));
+      const own = root.localToWorld(hand.target.clone());
+      const now = depth(own);
+      if (Math.abs(grip - target) < small || !(grip > camera.near) || !(now > camera.near)) continue;
+      hand.target.copy(root.worldToLocal(own.sub(eye).multiplyScalar(grip / now).add(eye)));
+      hand.sent = false;
+      this.stage.invalidate();
+    }
   }
 
   /** Sends what moved: once a drawn frame, however many events the mouse makes. */

@@ -6,16 +6,31 @@ import type { Frame, JointInfo, SceneMessage } from '../protocol';
 import { Marks, unitBar, unitCone, unitDot } from './marks';
 import type { Solids } from './solids';
 import { poseMatrix } from './solids';
+import { dark } from './stage';
 
-const PRIMARY = new THREE.Color(0x15181c);
-const SECONDARY = new THREE.Color(0x8d96a1);
+/** Colours by day and by night: black joints would be lost before a dark ground. */
+const DAY = {
+  primary: new THREE.Color(0x15181c),
+  secondary: new THREE.Color(0x8d96a1),
+  off: new THREE.Color(0xd4d9de),
+  gap: new THREE.Color(0xd6202a),
+  limit: new THREE.Color(0x7a4fb5),
+  centre: new THREE.Color(0x101418),
+  force: new THREE.Color(0x0a7d74),
+  axes: [new THREE.Color(0xc8384a), new THREE.Color(0x3a8f4f), new THREE.Color(0x2f6fc4)],
+};
+const NIGHT: typeof DAY = {
+  primary: new THREE.Color(0xffffff),
+  secondary: new THREE.Color(0x79838f),
+  off: new THREE.Color(0x414a55),
+  gap: new THREE.Color(0xff5a63),
+  limit: new THREE.Color(0xbb9af5),
+  centre: new THREE.Color(0xffffff),
+  force: new THREE.Color(0x3fd3c4),
+  axes: [new THREE.Color(0xff7382), new THREE.Color(0x6fd394), new THREE.Color(0x7db8ff)],
+};
 const CHOSEN = new THREE.Color(0xff8a00);
-const OFF = new THREE.Color(0xd4d9de);
-const RED = new THREE.Color(0xd6202a);
-const AXES = [new THREE.Color(0xc8384a), new THREE.Color(0x3a8f4f), new THREE.Color(0x2f6fc4)];
-const LIMIT = new THREE.Color(0x7a4fb5);
-const CENTRE = new THREE.Color(0x101418);
-const FORCE = new THREE.Color(0x0a7d74);
+const ink = () => (dark.matches ? NIGHT : DAY);
 
 const v = () => new THREE.Vector3();
 
@@ -83,8 +98,8 @@ export class Overlays {
   private color(i: number, joint: JointInfo): THREE.Color {
     const s = this.app.selection;
     if (s?.kind === 'joint' && s.id === i) return CHOSEN;
-    if (!joint.enabled) return OFF;
-    return joint.rank === 1 ? PRIMARY : SECONDARY;
+    if (!joint.enabled) return ink().off;
+    return joint.rank === 1 ? ink().primary : ink().secondary;
   }
 
   update(frame: Frame): void {
@@ -111,8 +126,8 @@ export class Overlays {
     if (overlays.gaps) {
       for (const open of frame.open) {
         const [a, b] = [v().fromArray(open.from), v().fromArray(open.to)];
-        this.over.bar(a, b, 0.22 * r, RED);
-        for (const p of [a, b]) this.overDots.dot(p, 0.42 * r, RED);
+        this.over.bar(a, b, 0.22 * r, ink().gap);
+        for (const p of [a, b]) this.overDots.dot(p, 0.42 * r, ink().gap);
       }
     }
     if (overlays.centres) {
@@ -120,10 +135,10 @@ export class Overlays {
         if (i === 0 || s.kind !== 'dynamic') return;
         const at = v().fromArray(s.center).applyMatrix4(this.solids.matrices[i]!);
         const size = 0.9 * r;
-        this.overDots.dot(at, 0.4 * size, CENTRE);
+        this.overDots.dot(at, 0.4 * size, ink().centre);
         for (let k = 0; k < 3; k++) {
           const d = v().setComponent(k, size);
-          this.over.bar(at.clone().sub(d), at.clone().add(d), 0.1 * r, CENTRE);
+          this.over.bar(at.clone().sub(d), at.clone().add(d), 0.1 * r, ink().centre);
         }
       });
     }
@@ -170,7 +185,7 @@ export class Overlays {
     const at = v().setFromMatrixPosition(m);
     for (let k = 0; k < 3; k++) {
       const end = v().setFromMatrixColumn(m, k).multiplyScalar(r * (4.5 - k) * (side === 0 ? 1 : 0.72)).add(at);
-      this.over.bar(at, end, (side === 0 ? 0.16 : 0.1) * r, AXES[k]!);
+      this.over.bar(at, end, (side === 0 ? 0.16 : 0.1) * r, ink().axes[k]!);
     }
   }
 
@@ -184,9 +199,9 @@ export class Overlays {
         const here = v().setFromMatrixPosition(relative).getComponent(k);
         const place = (x: number) => v().setComponent(k, x).applyMatrix4(frame1);
         const [low, high] = [limit.min ?? here - radius, limit.max ?? here + radius];
-        this.over.bar(place(low), place(high), 0.1 * r, LIMIT);
-        for (const x of [limit.min, limit.max]) if (x !== null) this.overDots.dot(place(x), 0.35 * r, LIMIT);
-        this.overDots.dot(place(here), 0.5 * r, LIMIT);
+        this.over.bar(place(low), place(high), 0.1 * r, ink().limit);
+        for (const x of [limit.min, limit.max]) if (x !== null) this.overDots.dot(place(x), 0.35 * r, ink().limit);
+        this.overDots.dot(place(here), 0.5 * r, ink().limit);
         continue;
       }
       const [a, b] = [(k + 1) % 3, (k + 2) % 3];
@@ -198,11 +213,11 @@ export class Overlays {
       let last = place(low);
       for (let n = 1; n <= pieces; n++) {
         const next = place(low + ((high - low) * n) / pieces);
-        this.over.bar(last, next, 0.12 * r, LIMIT);
+        this.over.bar(last, next, 0.12 * r, ink().limit);
         last = next;
       }
       const centre = v().setFromMatrixPosition(frame1);
-      for (const end of [low, high]) this.over.bar(centre, place(end), 0.07 * r, LIMIT);
+      for (const end of [low, high]) this.over.bar(centre, place(end), 0.07 * r, ink().limit);
       const turned = v().setFromMatrixColumn(relative, a);
       this.over.bar(centre, place(Math.atan2(turned.getComponent(b), turned.getComponent(a))), 0.18 * r, CHOSEN);
     }
@@ -212,12 +227,12 @@ export class Overlays {
     const length = (force.length() / strongest) * 14 * this.size;
     if (!(length > 1e-6)) return;
     const tip = from.clone().addScaledVector(force.clone().normalize(), length);
-    this.over.bar(from, tip, 0.2 * this.size, FORCE);
+    this.over.bar(from, tip, 0.2 * this.size, ink().force);
     const m = new THREE.Matrix4().compose(
       tip,
       new THREE.Quaternion().setFromUnitVectors(v().set(0, 1, 0), force.clone().normalize()),
       v().set(0.6 * this.size, 1.6 * this.size, 0.6 * this.size),
     );
-    this.cones.put(m, FORCE);
+    this.cones.put(m, ink().force);
   }
 }

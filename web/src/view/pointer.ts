@@ -10,9 +10,6 @@ import type { Stage } from './stage';
 const TAP = 6;
 
 interface Drag {
-  /** The plane in which the pointer moves the grip, world coordinates. */
-  plane: THREE.Plane;
-  /** From the pointer's place in the plane to the grip: none, since the ray hit the grip itself. */
   start: { x: number; y: number };
   moved: boolean;
   clip: THREE.Vector2;
@@ -85,16 +82,9 @@ export class Pointer {
     e.preventDefault();
     this.stage.canvas.setPointerCapture(e.pointerId);
     const clip = this.stage.toClip(e.clientX, e.clientY);
-    const normal = this.stage.camera.getWorldDirection(new THREE.Vector3());
-    const world = this.stage.root.localToWorld(hit.point.clone());
-    this.drags.set(e.pointerId, {
-      plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, world),
-      start: { x: e.clientX, y: e.clientY },
-      moved: false,
-      clip,
-    });
+    this.drags.set(e.pointerId, { start: { x: e.clientX, y: e.clientY }, moved: false, clip });
     const mode: GrabMode = e.altKey ? 'pull' : e.shiftKey ? 'pin-pose' : this.app.grabMode;
-    this.hands.begin(`pointer ${e.pointerId}`, hit.solid, hit.point, mode);
+    this.hands.begin(`pointer ${e.pointerId}`, hit.solid, hit.point, mode, undefined, true);
     this.stage.invalidate();
   }
 
@@ -109,8 +99,13 @@ export class Pointer {
     this.follow(e.pointerId, drag);
   }
 
+  /** The target follows in the plane that faces the eye, at the depth that it has (`Hands.settle` looks after that). */
   private follow(pointer: number, drag: Drag): void {
-    const target = this.cast(drag.clip).intersectPlane(drag.plane, new THREE.Vector3());
+    const last = this.hands.targetOf(`pointer ${pointer}`);
+    if (!last) return;
+    const normal = this.stage.camera.getWorldDirection(new THREE.Vector3());
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(normal, this.stage.root.localToWorld(last.clone()));
+    const target = this.cast(drag.clip).intersectPlane(plane, new THREE.Vector3());
     if (target) this.hands.move(`pointer ${pointer}`, this.stage.root.worldToLocal(target));
     this.stage.invalidate();
   }
@@ -126,12 +121,8 @@ export class Pointer {
     if (this.drags.size === 0) return;
     e.preventDefault();
     e.stopImmediatePropagation();
-    for (const [pointer, drag] of this.drags) {
-      const p = drag.plane.projectPoint(this.stage.camera.position, new THREE.Vector3());
-      const distance = p.distanceTo(this.stage.camera.position);
-      drag.plane.constant += distance * e.deltaY * 0.0006 * -1;
-      this.follow(pointer, drag);
-    }
+    for (const pointer of this.drags.keys()) this.hands.push(`pointer ${pointer}`, Math.exp(e.deltaY * 0.0006));
+    this.stage.invalidate();
   }
 
   /** The session let go for us. */

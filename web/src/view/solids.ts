@@ -4,7 +4,9 @@
  */
 
 import * as THREE from 'three';
+import { mergeVertices } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import type { SceneMessage, ShapeInfo } from '../protocol';
+import { dark } from './stage';
 
 interface Instance {
   solid: number;
@@ -25,6 +27,45 @@ export interface Hit {
 
 /** What an instance looks like besides its own colour. */
 export type Mark = 'none' | 'hover' | 'selected' | 'held';
+
+/** Rim and tint of each mark: what is held stands out most, by night as by day. */
+const RIMS: Record<Exclude<Mark, 'none'>, { light: number; dark: number; width: number; tint: number }> = {
+  hover: { light: 0x33404d, dark: 0xffffff, width: 0.0022, tint: 0 },
+  selected: { light: 0xe07800, dark: 0xffa53d, width: 0.0028, tint: 0.1 },
+  held: { light: 0x0a4fb5, dark: 0x8cc6ff, width: 0.0048, tint: 0.1 },
+};
+
+/** The back of a shape that is blown up by a share of its distance from the eye: a rim of even width. */
+function rim(color: number, width: number): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    side: THREE.BackSide,
+    toneMapped: false,
+    uniforms: { color: { value: new THREE.Color(color) }, width: { value: width } },
+    vertexShader: /* glsl */ `
+      uniform float width;
+      void main() {
+        vec4 p = modelViewMatrix * vec4(position, 1.0);
+        p.xyz += normalize(normalMatrix * normal) * width * -p.z;
+        gl_Position = projectionMatrix * p;
+      }`,
+    fragmentShader: /* glsl */ `
+      uniform vec3 color;
+      void main() {
+        gl_FragColor = vec4(color, 1.0);
+        #include <colorspace_fragment>
+      }`,
+  });
+}
+
+/** The same shape with one normal per corner, so that the rim has no gaps at edges. */
+function hull(g: THREE.BufferGeometry): THREE.BufferGeometry {
+  const bare = new THREE.BufferGeometry();
+  bare.setAttribute('position', g.getAttribute('position').clone());
+  if (g.index) bare.setIndex(g.index.clone());
+  const whole = mergeVertices(bare, 1e-6);
+  whole.computeVertexNormals();
+  return whole;
+}
 
 function geometry(s: ShapeInfo, fine: boolean): THREE.BufferGeometry {
   const around = fine ? 28 : 12;
@@ -81,6 +122,9 @@ export class Solids {
   private batches: Batch[] = [];
   private colors: THREE.Color[] = [];
   private marks = new Map<number, Mark>();
+  private hulls = new Map<THREE.BufferGeometry, THREE.BufferGeometry>();
+  private rims: { solid: number; local: THREE.Matrix4; mesh: THREE.Mesh }[] = [];
+  private paints = new Map<string, THREE.ShaderMaterial>();
   private movable: boolean[] = [];
   private floors: { solid: number; at: THREE.Vector3 }[] = [];
 
@@ -93,6 +137,9 @@ export class Solids {
       (mesh.material as THREE.Material).dispose();
       mesh.dispose();
     }
+    for (const g of this.hulls.values()) g.dispose();
+    this.hulls.clear();
+    this.rims = [];
     this.group.clear();
     this.batches = [];
     this.marks.clear();
@@ -141,6 +188,7 @@ export class Solids {
       mesh.instanceMatrix.needsUpdate = true;
       mesh.boundingSphere = null;
     }
+    for (const { solid, local, mesh } of this.rims) mesh.matrix.multiplyMatrices(this.matrices[solid]!, local);
   }
 
   mark(solid: number, mark: Mark): void {
@@ -148,9 +196,28 @@ export class Solids {
     if (!this.colors[solid] || (this.marks.get(solid) ?? 'none') === mark) return;
     this.marks.set(solid, mark);
     const color = this.colors[solid]!.clone();
-    if (mark === 'hover') color.lerp(new THREE.Color(0xffffff), 0.38);
-    if (mark === 'selected') color.lerp(new THREE.Color(0xffb347), 0.25);
-    if (mark === 'held') color.lerp(new THREE.Color(0xffffff), 0.5);
+    this.group.remove(...this.rims.filter((r) => r.solid === solid).map((r) => r.mesh));
+    this.rims = this.rims.filter((r) => r.solid !== solid);
+    if (mark !== 'none') {
+      const shade = RIMS[mark][dark.matches ? 'dark' : 'light'];
+      color.lerp(new THREE.Color(shade), RIMS[mark].tint);
+      const name = `${mark} ${shade}`;
+      const paint = this.paints.get(name) ?? rim(shade, RIMS[mark].width);
+      this.paints.set(name, paint);
+      for (const { mesh, instances } of this.batches) {
+        if ((mesh.geometry as THREE.PlaneGeometry).type === 'PlaneGeometry') continue;
+        for (const { local } of instances.filter((x) => x.solid === solid)) {
+          const shape = this.hulls.get(mesh.geometry) ?? hull(mesh.geometry);
+          this.hulls.set(mesh.geometry, shape);
+          const outline = new THREE.Mesh(shape, paint);
+          outline.matrixAutoUpdate = false;
+          outline.frustumCulled = false;
+          outline.matrix.multiplyMatrices(this.matrices[solid]!, local);
+          this.rims.push({ solid, local, mesh: outline });
+          this.group.add(outline);
+        }
+      }
+    }
     for (const { mesh, instances } of this.batches) {
       instances.forEach((instance, k) => {
         if (instance.solid !== solid) return;

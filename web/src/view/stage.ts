@@ -5,7 +5,7 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { RoomEnvironment } from 'three/examples/jsm/environments/RoomEnvironment.js';
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
-const dark = matchMedia('(prefers-color-scheme: dark)');
+export const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** Lines of one and ten cells that fade with the distance; the widths are those of the screen. */
 const gridVertex = /* glsl */ `
@@ -58,6 +58,12 @@ export class Stage {
   private last = 0;
   private slow = 0;
   private flight: { from: THREE.Vector3; to: THREE.Vector3; a: THREE.Vector3; b: THREE.Vector3; t: number } | null = null;
+  /** Where the ground is, world y. */
+  ground = 0;
+  /** Pixels at the bottom that something lies over: what is new is shown above them. */
+  inset = 0;
+  /** Called before the view is reset: home may have moved. */
+  refit: () => void = () => {};
   private home = { center: new THREE.Vector3(), radius: 1 };
   /** The user has not chosen a view: a change of the window's shape may choose a better one. */
   private atHome = false;
@@ -210,7 +216,7 @@ export class Stage {
     cam.updateProjectionMatrix();
     this.sun.shadow.normalBias = r * 0.006;
 
-    const ground = low;
+    const ground = (this.ground = low);
     for (const mesh of [this.floor, this.grid]) {
       mesh.position.set(center.x, ground, center.z);
       mesh.scale.setScalar(40 * r);
@@ -234,10 +240,13 @@ export class Stage {
   /** Moves the eye so that a ball fills the view; at once if the user prefers stillness. */
   look(center: THREE.Vector3, radius: number, jump = false, direction?: THREE.Vector3): void {
     this.atHome = direction === this.direction;
-    const angle = THREE.MathUtils.degToRad(this.camera.fov) / 2;
-    const across = Math.atan(Math.tan(angle) * this.camera.aspect);
-    const distance = (0.96 * radius) / Math.sin(Math.min(angle, across));
+    const high = Math.tan(THREE.MathUtils.degToRad(this.camera.fov) / 2);
+    const across = Math.atan(high * this.camera.aspect);
+    const covered = this.atHome ? Math.min(this.inset / Math.max(1, this.canvas.clientHeight), 0.4) : 0;
+    const distance = (0.96 * radius) / Math.sin(Math.min(Math.atan(high * (1 - covered)), across));
     const out = direction?.clone() ?? this.camera.position.clone().sub(this.controls.target).normalize();
+    // The middle of what is free lies above that of the picture.
+    center = center.clone().addScaledVector(new THREE.Vector3(0, 1, 0).addScaledVector(out, -out.y).normalize(), -covered * distance * high);
     const to = center.clone().addScaledVector(out, distance);
     if (jump || stillness.matches) {
       this.flight = null;
@@ -251,6 +260,7 @@ export class Stage {
   }
 
   resetView(): void {
+    this.refit();
     this.look(this.home.center, this.home.radius, false, this.direction);
   }
 

@@ -83,7 +83,7 @@ const TRY: [(&str, &str, &str); 26] = [
     (
         "pendulum",
         "Faure 1999, Figure 5",
-        "press Space to let it swing, catch the plate, pull it aside and let go again.",
+        "press Space: it swings. Catch the plate, pull it aside and let go again.",
     ),
     (
         "shape",
@@ -100,7 +100,7 @@ const TRY: [(&str, &str, &str); 26] = [
         "Hong 2005, Figure 4",
         "press Space; catch the end and crack the whip. Plots show what the gap does.",
     ),
-    ("bead-on-curve", "", "draw the red bead round the knot. Press Space and throw it."),
+    ("bead-on-curve", "", "draw the red bead round the knot. Press Space: it slides. Catch it and throw it."),
     ("bricard", "", "drag any corner: by counting nothing here can move."),
     ("cardan-shaft", "", "hold a turning flange back by its rim, then let go."),
     ("sarrus", "", "press the platform down: a straight line, made from pins alone."),
