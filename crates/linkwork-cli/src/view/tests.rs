@@ -203,7 +203,7 @@ fn names_of_hosts_have_no_case() {
 }
 
 /// A plain request; the whole answer as text.
-async fn get(server: &Server, path: &str) -> String {
+pub(super) async fn get(server: &Server, path: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = TcpStream::connect(server.local).await.expect("it listens");
     let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.local);
