@@ -1,7 +1,7 @@
 //! The simulation's thread: sixty ticks a second in real time, commands as they come, frames out. All the thinking is the
 //! session's; this only forwards.
 
-use super::hub::{Answer, Hub, Refusal, Request, Rival, Work, message};
+use super::hub::{Answer, Hub, Queued, Refusal, Request, Rival, Work, message};
 use super::watch::{News, Unsaved, Watch, read_text};
 use super::{describe, frame, gallery};
 use crate::files;
@@ -71,7 +71,13 @@ pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     if !plain {
         return Err("only files in the scene's own folder can be used in the viewer".into());
     }
-    files::read_regular(&folder.join(name), MESH_BYTES).map_err(|e| e.to_string())
+    // Links are followed before they are judged.
+    let real = |path: &Path| path.canonicalize().map_err(|e| e.to_string());
+    let path = real(&folder.join(name))?;
+    if !path.starts_with(real(folder)?) {
+        return Err("it is a link that leads out of the scene's own folder".into());
+    }
+    files::read_regular(&path, MESH_BYTES).map_err(|e| e.to_string())
 }
 
 /// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
@@ -177,7 +183,7 @@ impl Driver {
     }
 
     /// Until the last client and the server are gone.
-    pub fn run(mut self, inbox: &Receiver<Request>) {
+    pub fn run(mut self, inbox: &Receiver<Queued>) {
         let mut next = Instant::now();
         let mut last = next;
         let mut looked = next;
@@ -185,7 +191,7 @@ impl Driver {
             // Commands act as they come; a flood of them must not keep the clock from ticking.
             loop {
                 match inbox.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                    Ok(request) => self.answer(request),
+                    Ok(queued) => self.answer(queued.request),
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }

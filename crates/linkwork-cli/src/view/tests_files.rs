@@ -199,6 +199,32 @@ fn a_changed_mesh_is_read_again_and_the_log_still_repeats() {
     });
 }
 
+#[cfg(unix)]
+#[test]
+fn mesh_files_outside_of_the_folder_are_out_of_reach() {
+    use crate::view::driver::read_mesh;
+    use std::os::unix::fs::symlink;
+    let (folder, other) = (Folder::new("inside"), Folder::new("outside"));
+    let secret = other.put("secret.obj", "secret");
+    folder.put("part.obj", "part");
+    std::fs::create_dir(folder.0.join("parts")).expect("a folder");
+    folder.put("parts/bolt.obj", "bolt");
+    symlink(&secret, folder.0.join("link.obj")).expect("a link");
+    symlink(&other.0, folder.0.join("beyond")).expect("a link");
+    symlink(folder.0.join("part.obj"), folder.0.join("parts/same.obj")).expect("a link");
+    symlink(&folder.0, other.0.join("entrance")).expect("a link");
+    let read = |name: &str| read_mesh(&folder.0, name);
+    assert_eq!(read("part.obj").as_deref(), Ok(&b"part"[..]));
+    assert_eq!(read("parts/bolt.obj").as_deref(), Ok(&b"bolt"[..]));
+    assert_eq!(read("parts/same.obj").as_deref(), Ok(&b"part"[..]));
+    // The scene's own folder may be reached by a link.
+    assert_eq!(read_mesh(&other.0.join("entrance"), "part.obj").as_deref(), Ok(&b"part"[..]));
+    assert!(read("link.obj").expect_err("refused").contains("leads out"));
+    assert!(read("beyond/secret.obj").expect_err("refused").contains("leads out"));
+    assert!(read("../outside/secret.obj").is_err() && read("/etc/passwd").is_err());
+    assert!(read("missing.obj").is_err());
+}
+
 #[test]
 fn saving_clears_the_banner_of_those_who_look() {
     let folder = Folder::new("banner");
