@@ -1,7 +1,7 @@
 //! The simulation's thread: sixty ticks a second in real time, commands as they come, frames out. All the thinking is the
 //! session's; this only forwards.
 
-use super::hub::{Answer, Hub, Refusal, Request, Rival, Work, message};
+use super::hub::{Answer, Hub, Queued, Refusal, Request, Rival, Work, message};
 use super::watch::{News, Unsaved, Watch, read_text};
 use super::{describe, frame, gallery};
 use crate::files;
@@ -71,7 +71,13 @@ pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     if !plain {
         return Err("only files in the scene's own folder can be used in the viewer".into());
     }
-    files::read_regular(&folder.join(name), MESH_BYTES).map_err(|e| e.to_string())
+    // Links are followed before they are judged.
+    let real = |path: &Path| path.canonicalize().map_err(|e| e.to_string());
+    let path = real(&folder.join(name))?;
+    if !path.starts_with(real(folder)?) {
+        return Err("it is a link that leads out of the scene's own folder".into());
+    }
+    files::read_regular(&path, MESH_BYTES).map_err(|e| e.to_string())
 }
 
 /// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
@@ -177,7 +183,7 @@ impl Driver {
     }
 
     /// Until the last client and the server are gone.
-    pub fn run(mut self, inbox: &Receiver<Request>) {
+    pub fn run(mut self, inbox: &Receiver<Queued>) {
         let mut next = Instant::now();
         let mut last = next;
         let mut looked = next;
@@ -185,7 +191,7 @@ impl Driver {
             // Commands act as they come; a flood of them must not keep the clock from ticking.
             loop {
                 match inbox.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                    Ok(request) => self.answer(request),
+                    Ok(queued) => self.answer(queued.request),
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
@@ -483,32 +489,56 @@ impl Driver {
         linkwork::formats::animated_glb(self.session.mechanism(), self.recording.frames.make_contiguous())
     }
 
-    /// The file changed: its text becomes the session's, unless it has errors; then they are shown and the old scene
-    /// goes on.
+    /// The file or a mesh file beside it changed: what they say becomes the session's, unless there are errors; then they
+    /// are shown and the old scene goes on.
     fn look_at_file(&mut self) {
         let Some(watch) = &mut self.watch else { return };
-        let Some(news) = watch.look() else { return };
-        let name = watch.name();
+        let moved = watch.look_beside(self.session.files());
+        if moved && !self.file_ok {
+            // A text may have failed because of what was beside it.
+            watch.look_closer();
+        }
+        let (name, news, stale) = (watch.name(), watch.look(), watch.is_stale());
         match news {
-            News::Gone => {
+            Some(News::Gone) => {
                 self.tell_file(false, &format!("{name} is gone; the scene as it was goes on"), Vec::new());
             }
-            News::Unreadable(why) => self.tell_file(false, &why, Vec::new()),
-            News::Same { back: true } => self.tell_file(true, &format!("{name} is back"), Vec::new()),
-            News::Same { back: false } if self.file_ok => {}
-            News::Same { back: false } => self.tell_file(true, "", Vec::new()),
-            News::Text(text) => match self.apply(Command::SetText { text: text.clone() }) {
-                Ok(_) => {
-                    if let Some(watch) = &mut self.watch {
-                        watch.take(text);
-                    }
-                    self.tell_file(true, &format!("{name} was read again"), Vec::new());
+            Some(News::Unreadable(why)) => self.tell_file(false, &why, Vec::new()),
+            Some(News::Text(text)) => {
+                if self.reload(&name, &text)
+                    && let Some(watch) = &mut self.watch
+                {
+                    watch.take(text);
                 }
-                Err(why) => {
-                    let words = format!("{name} has errors; the scene as it was goes on");
-                    self.tell_file(false, &words, why.diagnostics);
+            }
+            // Edits of the text stay.
+            Some(News::Same { .. }) if stale => {
+                self.reload("a mesh file", &self.session.text().to_owned());
+            }
+            None if moved && stale => {
+                self.reload("a mesh file", &self.session.text().to_owned());
+            }
+            Some(News::Same { back: true }) => self.tell_file(true, &format!("{name} is back"), Vec::new()),
+            Some(News::Same { back: false }) if !self.file_ok => self.tell_file(true, "", Vec::new()),
+            Some(News::Same { back: false }) | None => {}
+        }
+    }
+
+    /// Makes a text the scene's, with mesh files as they are now.
+    fn reload(&mut self, what: &str, text: &str) -> bool {
+        match self.apply(Command::SetText { text: text.to_owned() }) {
+            Ok(_) => {
+                if let Some(watch) = &mut self.watch {
+                    watch.refreshed();
                 }
-            },
+                self.tell_file(true, &format!("{what} was read again"), Vec::new());
+                true
+            }
+            Err(why) => {
+                let words = format!("{what} has errors; the scene as it was goes on");
+                self.tell_file(false, &words, why.diagnostics);
+                false
+            }
         }
     }
 

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 struct Page;
 
 /// Windows at once.
-const MOST_CLIENTS: u32 = 256;
+pub const MOST_CLIENTS: u32 = 256;
 /// Largest message from a page: a scene's text.
 const MESSAGE_BYTES: usize = 8 << 20;
 

@@ -6,14 +6,15 @@ use linkwork::session::Command;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use tokio::sync::{broadcast, oneshot, watch};
 
 /// Version of the messages; the page says which one it speaks.
 pub const PROTOCOL: u32 = 1;
-/// Requests that may wait for the simulation.
+/// Requests that may wait for the simulation, and how large they may be together.
 pub const QUEUE: usize = 4096;
+const QUEUE_BYTES: usize = 32 << 20;
 /// Events that a slow client may be behind before it misses some.
 const EVENTS: usize = 64;
 
@@ -84,6 +85,37 @@ pub struct Request {
     pub reply: Option<oneshot::Sender<Result<Answer, Refusal>>>,
     /// Whose it is, for what ends with a window.
     pub client: Option<u32>,
+    /// Size of the message.
+    pub bytes: usize,
+}
+
+/// A request in the queue.
+pub struct Queued {
+    /// Itself.
+    pub request: Request,
+    /// Its share of the queue, given back when it is done.
+    _weight: Weight,
+}
+
+struct Weight {
+    waiting: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Weight {
+    /// `None` if there is no room. A message of any size that is let in finds room in an empty queue.
+    fn take(waiting: &Arc<AtomicUsize>, bytes: usize) -> Option<Self> {
+        let before = waiting.fetch_add(bytes, Ordering::Relaxed);
+        // From here on it is given back, taken or not.
+        let weight = Self { waiting: waiting.clone(), bytes };
+        (before.saturating_add(bytes) <= QUEUE_BYTES).then_some(weight)
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// The sockets' side.
@@ -100,13 +132,14 @@ pub struct Hub {
     pub table: watch::Sender<Arc<str>>,
     /// Everything that happens once.
     pub events: broadcast::Sender<Arc<str>>,
-    inbox: SyncSender<Request>,
+    inbox: SyncSender<Queued>,
+    waiting: Arc<AtomicUsize>,
     over: AtomicBool,
 }
 
 impl Hub {
     /// A hub that sends its requests there.
-    pub fn new(inbox: SyncSender<Request>) -> Self {
+    pub fn new(inbox: SyncSender<Queued>) -> Self {
         let text = || watch::Sender::new(Arc::from(""));
         Self {
             frames: watch::Sender::new(Bytes::new()),
@@ -116,14 +149,17 @@ impl Hub {
             table: text(),
             events: broadcast::Sender::new(EVENTS),
             inbox,
+            waiting: Arc::default(),
             over: AtomicBool::new(false),
         }
     }
 
     /// Queues a request without waiting; a full queue refuses.
     pub fn send(&self, request: Request) -> Result<(), Refusal> {
-        self.inbox.try_send(request).map_err(|e| match e {
-            TrySendError::Full(_) => Refusal::new("too many requests are waiting; this one was dropped"),
+        let full = || Refusal::new("too many requests are waiting; this one was dropped");
+        let weight = Weight::take(&self.waiting, request.bytes).ok_or_else(full)?;
+        self.inbox.try_send(Queued { request, _weight: weight }).map_err(|e| match e {
+            TrySendError::Full(_) => full(),
             TrySendError::Disconnected(_) => {
                 self.over.store(true, Ordering::Relaxed);
                 Refusal::new("the simulation has ended")
@@ -139,7 +175,7 @@ impl Hub {
     /// Queues work and waits for its answer.
     pub async fn ask(&self, work: Work) -> Result<Answer, Refusal> {
         let (reply, answer) = oneshot::channel();
-        self.send(Request { work, reply: Some(reply), client: None })?;
+        self.send(Request { work, reply: Some(reply), client: None, bytes: 0 })?;
         answer.await.map_err(|_| Refusal::new("the simulation has ended"))?
     }
 }
@@ -148,4 +184,29 @@ impl Hub {
 pub fn message(mut value: Value) -> Arc<str> {
     value["v"] = json!(PROTOCOL);
     Arc::from(value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn the_queue_is_bounded_in_number_and_size() {
+        let (sender, inbox) = sync_channel(QUEUE);
+        let hub = Hub::new(sender);
+        let send = |bytes| hub.send(Request { work: Work::Leave, reply: None, client: None, bytes });
+        let large = QUEUE_BYTES / 4;
+        assert_eq!((0..10).filter(|_| send(large).is_ok()).count(), 4);
+        assert!(send(1).is_err() && send(0).is_ok());
+        // What is taken out makes room, once it is done.
+        let one = inbox.recv().expect("a request");
+        assert!(send(large).is_err());
+        drop(one);
+        assert!(send(large).is_ok() && send(large).is_err());
+        while inbox.try_recv().is_ok() {}
+        assert_eq!((0..2 * QUEUE).filter(|_| send(1).is_ok()).count(), QUEUE);
+        drop(inbox);
+        assert!(send(1).is_err() && hub.is_over());
+    }
 }

@@ -1,9 +1,10 @@
 //! `linkwork view`: the interactive viewer. A small server on this machine, and a page in the browser.
 //!
 //! [`driver`] runs the session on a thread of its own, [`hub`] stands between it and the windows, [`socket`] serves one
-//! window and [`flight`] knows how far behind it is, [`http`] decides who is let in, [`watch`] keeps an eye on the file. The page is `web/`, built and embedded.
+//! window and [`flight`] knows how far behind it is, [`door`] and [`http`] decide who is let in, [`watch`] keeps an eye on the file. The page is `web/`, built and embedded.
 
 mod describe;
+mod door;
 mod driver;
 mod flight;
 mod frame;
@@ -14,12 +15,17 @@ mod socket;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_door;
+#[cfg(test)]
 mod tests_files;
 mod tls;
 mod watch;
 
 use crate::failure::{self, Failure};
 use crate::{scene, terminal};
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use door::Door;
 use driver::{Driver, Source};
 use hub::Hub;
 use linkwork::session::Session;
@@ -102,11 +108,21 @@ struct Bounds {
     beat: Duration,
     /// and is gone when it says nothing for so long.
     silence: Duration,
+    /// A request's head may take so long,
+    head: Duration,
+    /// and so many connections may be open.
+    connections: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { beat: Duration::from_secs(2), silence: Duration::from_secs(10) }
+        Self {
+            beat: Duration::from_secs(2),
+            silence: Duration::from_secs(10),
+            head: Duration::from_secs(10),
+            // All windows that may be open, and as many again for their files.
+            connections: 2 * http::MOST_CLIENTS as usize,
+        }
     }
 }
 
@@ -180,16 +196,20 @@ impl Server {
             let _ = rustls::crypto::ring::default_provider().install_default();
             runtime.spawn(async move {
                 let (cert, key) = (certificate.cert.into_bytes(), certificate.key.into_bytes());
-                let config = axum_server::tls_rustls::RustlsConfig::from_pem(cert, key).await?;
-                axum_server::from_tcp_rustls(listener, config)?.serve(router.into_make_service()).await
+                let config = tls::only_http1(&RustlsConfig::from_pem(cert, key).await?);
+                let secured = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor);
+                let door = Door::new(secured, bounds.connections, bounds.head);
+                let mut server = axum_server::from_tcp(listener)?.acceptor(door);
+                door::limit(server.http_builder(), bounds.head);
+                server.serve(router.into_make_service()).await
             })
         } else {
             runtime.spawn(async move {
-                use axum::serve::ListenerExt;
-                let listener = tokio::net::TcpListener::from_std(listener)?;
-                // Frames are small and must not wait for more of them.
-                let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-                axum::serve(listener, router).await
+                // No delay: frames are small and must not wait for more of them.
+                let door = Door::new(NoDelayAcceptor, bounds.connections, bounds.head);
+                let mut server = axum_server::from_tcp(listener)?.acceptor(door);
+                door::limit(server.http_builder(), bounds.head);
+                server.serve(router.into_make_service()).await
             })
         };
         Ok(Self { runtime, task, address, local, token })

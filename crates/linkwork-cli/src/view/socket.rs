@@ -196,7 +196,7 @@ pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
     }
     // A full queue must not leave a solid hanging in the air.
     while grabbed && !hub.is_over() {
-        if hub.send(Request { work: Work::Leave, reply: None, client: Some(client) }).is_ok() {
+        if hub.send(Request { work: Work::Leave, reply: None, client: Some(client), bytes: 0 }).is_ok() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -275,7 +275,8 @@ fn receive(
     };
     let grabs = matches!(&work, Work::Do(command) if matches!(**command, Command::Grab { .. }));
     let (reply, answer) = oneshot::channel();
-    let request = Request { work, reply: id.is_some().then_some(reply), client: Some(client) };
+    let request =
+        Request { work, reply: id.is_some().then_some(reply), client: Some(client), bytes: text.len() };
     if let Err(why) = site.hub.send(request) {
         return refuse(id, why);
     }

@@ -203,7 +203,7 @@ fn names_of_hosts_have_no_case() {
 }
 
 /// A plain request; the whole answer as text.
-async fn get(server: &Server, path: &str) -> String {
+pub(super) async fn get(server: &Server, path: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = TcpStream::connect(server.local).await.expect("it listens");
     let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.local);
@@ -483,52 +483,6 @@ fn a_window_that_does_not_read_stalls_nobody() {
         println!("{rate:.1} ticks a second beside three windows that do not read");
         assert!(rate > 15.0, "{rate}");
         drop(sleepers);
-    });
-}
-
-/// How many hands hold something, as a frame says.
-fn held(f: &[u8]) -> u32 {
-    u32::from_le_bytes([f[20], f[21], f[22], f[23]])
-}
-
-#[test]
-fn a_window_that_does_not_answer_lets_go_and_a_slow_one_stays() {
-    let text = super::gallery::text("fourbar").expect("a scene");
-    let session = Session::open(&text, &mut |_| Err("none".into())).expect("a scene");
-    let bounds = Bounds { beat: Duration::from_millis(50), silence: Duration::from_secs(3) };
-    let server = Server::start(session, Source::Named("test".into()), None, 0, false, bounds)
-        .unwrap_or_else(|_| panic!("it starts"));
-    run(async {
-        let mut page = connect(&server).await;
-        let mut sleeper = connect(&server).await;
-        let grab = json!({ "do": "grab", "hand": 1, "solid": "coupler", "point": [0, 0, 0] });
-        assert_eq!(act(&mut sleeper, 1, grab).await["event"], "done");
-        // From here on the sleeper reads nothing. This one reads, at half the rate of the frames.
-        let mut slow = connect(&server).await;
-        let grab = json!({ "do": "grab", "hand": 2, "solid": "crank", "point": [0.2, 0, 0] });
-        assert_eq!(act(&mut slow, 1, grab).await["event"], "done");
-        while held(&frame(&mut page).await) != 2 {}
-        let end = Instant::now() + Duration::from_secs(60);
-        let start = Instant::now();
-        let (mut hands, mut least) = (2, 2);
-        while hands > 1 || start.elapsed() < Duration::from_secs(9) {
-            assert!(Instant::now() < end, "a window that does not answer still holds a solid");
-            let pause = tokio::time::sleep(Duration::from_millis(33));
-            let (_, message, seen) = tokio::join!(pause, slow.next(), frame(&mut page));
-            assert!(matches!(message, Some(Ok(_))), "the slow window was closed: {message:?}");
-            // The page must not fall behind, so that it sees what is.
-            hands = held(&seen);
-            least = least.min(hands);
-            while let Ok(Some(Ok(more))) = tokio::time::timeout(Duration::from_millis(1), page.next()).await {
-                if let Message::Binary(bytes) = more {
-                    hands = held(&bytes);
-                }
-            }
-        }
-        assert_eq!((hands, least), (1, 1), "the slow window holds its solid");
-        let drag = json!({ "do": "drag", "hand": 2, "position": [0, 0, 0] });
-        assert_eq!(act(&mut slow, 2, drag).await["event"], "done");
-        drop(sleeper);
     });
 }
 

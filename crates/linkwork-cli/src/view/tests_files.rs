@@ -150,6 +150,81 @@ fn saving_overwrites_nothing_that_was_not_read() {
     });
 }
 
+/// A tetrahedron with edges of this length along the axes.
+fn tetrahedron(edge: u32) -> String {
+    format!("v 0 0 0\nv {edge} 0 0\nv 0 {edge} 0\nv 0 0 {edge}\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+}
+
+/// How long the first solid's mesh is along x.
+fn size(scene: &Value) -> f64 {
+    let numbers = scene["solids"][1]["shapes"][0]["positions"].as_array().expect("a mesh").iter();
+    numbers.map(|x| x.as_f64().expect("a number")).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_changed_mesh_is_read_again_and_the_log_still_repeats() {
+    let folder = Folder::new("mesh");
+    folder.put("part.obj", &tetrahedron(1));
+    let text = "solid a: shape mesh \"part.obj\"; mass 1; end joint ball; object2 a; end";
+    let path = folder.put("scene.lw", text);
+    let server = serve(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        assert_eq!(size(&event(&mut page, "scene").await), 1.0);
+        // By itself, though the text is the same.
+        folder.put("part.obj", &tetrahedron(3));
+        assert_eq!(size(&event(&mut page, "scene").await), 3.0);
+        // Broken: told; mended as it was: told.
+        file(&mut page, true).await;
+        folder.put("part.obj", "v 0 0");
+        assert!(file(&mut page, false).await["message"].as_str().expect("words").contains("mesh file"));
+        folder.put("part.obj", &tetrahedron(3));
+        file(&mut page, true).await;
+        // Together with the text: both are new, and the solid is there once.
+        folder.put("part.obj", &tetrahedron(5));
+        folder.put("scene.lw", &text.replace("mass 1", "mass 2"));
+        while event(&mut page, "scene").await["solids"][1]["mass"] != 2.0 {}
+        assert_eq!(act(&mut page, 1, json!({ "do": "step", "count": 5 })).await["event"], "done");
+        let edit = json!({ "do": "delete-constraint", "joint": 0 });
+        say(&mut page, json!({ "v": 1, "id": 2, "command": edit })).await;
+        assert_eq!(size(&event(&mut page, "scene").await), 5.0);
+        assert_eq!(answer(&mut page, 2).await["event"], "done");
+        let got = super::tests::get(&server, &format!("/export/log.json?token={}", server.token)).await;
+        let log = &got[got.find("\r\n\r\n").expect("a head") + 4..];
+        let log: linkwork::session::Log = serde_json::from_str(log).expect("a log");
+        let again = linkwork::session::replay(&log).unwrap_or_else(|e| panic!("{e:?}"));
+        let shape = &again.mechanism().solids()[1].shapes[0].shape;
+        let linkwork::Shape::Mesh(mesh) = shape else { panic!("{shape:?}") };
+        assert!(mesh.vertices.iter().any(|v| v.x == 5.0));
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn mesh_files_outside_of_the_folder_are_out_of_reach() {
+    use crate::view::driver::read_mesh;
+    use std::os::unix::fs::symlink;
+    let (folder, other) = (Folder::new("inside"), Folder::new("outside"));
+    let secret = other.put("secret.obj", "secret");
+    folder.put("part.obj", "part");
+    std::fs::create_dir(folder.0.join("parts")).expect("a folder");
+    folder.put("parts/bolt.obj", "bolt");
+    symlink(&secret, folder.0.join("link.obj")).expect("a link");
+    symlink(&other.0, folder.0.join("beyond")).expect("a link");
+    symlink(folder.0.join("part.obj"), folder.0.join("parts/same.obj")).expect("a link");
+    symlink(&folder.0, other.0.join("entrance")).expect("a link");
+    let read = |name: &str| read_mesh(&folder.0, name);
+    assert_eq!(read("part.obj").as_deref(), Ok(&b"part"[..]));
+    assert_eq!(read("parts/bolt.obj").as_deref(), Ok(&b"bolt"[..]));
+    assert_eq!(read("parts/same.obj").as_deref(), Ok(&b"part"[..]));
+    // The scene's own folder may be reached by a link.
+    assert_eq!(read_mesh(&other.0.join("entrance"), "part.obj").as_deref(), Ok(&b"part"[..]));
+    assert!(read("link.obj").expect_err("refused").contains("leads out"));
+    assert!(read("beyond/secret.obj").expect_err("refused").contains("leads out"));
+    assert!(read("../outside/secret.obj").is_err() && read("/etc/passwd").is_err());
+    assert!(read("missing.obj").is_err());
+}
+
 #[test]
 fn saving_clears_the_banner_of_those_who_look() {
     let folder = Folder::new("banner");

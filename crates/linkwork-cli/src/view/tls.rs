@@ -1,7 +1,10 @@
 //! HTTPS for headsets: browsers give WebXR to secure pages only, so `--xr` makes a certificate on the spot.
 
+use axum_server::tls_rustls::RustlsConfig;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use rustls::ServerConfig;
 use std::net::{IpAddr, UdpSocket};
+use std::sync::Arc;
 
 /// A self-signed certificate and its key, as PEM.
 pub struct Certificate {
@@ -20,6 +23,13 @@ pub fn certificate(names: &[String]) -> Result<Certificate, rcgen::Error> {
     params.not_after = rcgen::date_time_ymd(2049, 12, 31);
     let key = KeyPair::generate()?;
     Ok(Certificate { cert: params.self_signed(&key)?.pem(), key: key.serialize_pem() })
+}
+
+/// The same without HTTP/2: the page gains nothing by it, and who is silent is noticed sooner without.
+pub fn only_http1(config: &RustlsConfig) -> RustlsConfig {
+    let mut inner = ServerConfig::clone(&config.get_inner());
+    inner.alpn_protocols = vec![b"http/1.1".to_vec()];
+    RustlsConfig::from_config(Arc::new(inner))
 }
 
 /// The address under which others on the network see this machine. No packet is sent: connecting a datagram socket

@@ -1,7 +1,10 @@
-//! The scene's file: what was last taken from it or written to it, and whether that is still what is there.
+//! The scene's file: what was last taken from it or written to it, and whether that is still what is there. The mesh files
+//! beside it too.
 
+use super::driver::read_mesh;
 use crate::files;
 use linkwork::scene::limits;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -50,12 +53,16 @@ pub struct Watch {
     seen: Option<Option<Stamp>>,
     /// What the session took from the file or wrote to it last: this may be overwritten without a question.
     taken: String,
+    /// Mesh files as of the last look.
+    meshes: BTreeMap<String, Option<Stamp>>,
+    /// Some of them are not what the session knows.
+    stale: bool,
 }
 
 impl Watch {
     /// Of a file that had this text a moment ago. The first look reads it again, so nothing slips in between.
     pub fn new(path: PathBuf, taken: String) -> Self {
-        Self { path, seen: None, taken }
+        Self { path, seen: None, taken, meshes: BTreeMap::new(), stale: false }
     }
 
     /// What people call it.
@@ -82,6 +89,41 @@ impl Watch {
             Ok(text) if text == self.taken => News::Same { back },
             Ok(text) => News::Text(text),
         })
+    }
+
+    /// The next look reads the file, whatever the system says about it.
+    pub fn look_closer(&mut self) {
+        self.seen = None;
+    }
+
+    /// Has a look at the mesh files that the session knows; tells whether anything happened to them.
+    pub fn look_beside<'k>(&mut self, known: impl Iterator<Item = (&'k str, &'k [u8])>) -> bool {
+        let folder = files::parent(&self.path);
+        let known: Vec<_> = known.collect();
+        let mut moved = false;
+        for (name, _) in &known {
+            let now = stamp(&folder.join(name));
+            if self.meshes.get(*name) != Some(&now) {
+                self.meshes.insert((*name).to_owned(), now);
+                moved = true;
+            }
+        }
+        if moved {
+            // A file that is gone, or cannot be had, is no other file: the session has its own copy.
+            let differs = |(name, bytes): &(&str, &[u8])| read_mesh(&folder, name).is_ok_and(|b| b != *bytes);
+            self.stale = known.iter().any(differs);
+        }
+        moved
+    }
+
+    /// Some mesh file was not what the session knows, when it was last looked at.
+    pub fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// The session knows all mesh files as they are.
+    pub fn refreshed(&mut self) {
+        self.stale = false;
     }
 
     /// The session has this text from the file now.

@@ -33,6 +33,15 @@ impl Document {
         TIMES * self.text.len()
     }
 
+    /// Has the same shapes as another one of the same text: whatever comes from files.
+    pub fn looks_like(&self, other: &Document) -> bool {
+        let (a, b) = (&self.scene, &other.scene);
+        a.mechanism.solids() == b.mechanism.solids()
+            && a.tetras == b.tetras
+            && a.cloths == b.cloths
+            && a.skins == b.skins
+    }
+
     /// Per solid of this scene: the solid of `old` that it goes on from, if there is one. Names decide; a solid whose
     /// declared pose or kernel changed starts where it is declared.
     pub fn survivors(&self, old: &Document) -> Vec<Option<SolidId>> {

@@ -149,19 +149,25 @@ impl Session {
         mesh: &mut Files<'_>,
         out: &mut Applied,
     ) -> Result<(), SessionError> {
-        if text == self.document.text {
+        let same = text == self.document.text;
+        if same && self.files.is_empty() {
             return Ok(());
         }
         let (known, mut new) = (&self.files, Vec::new());
-        let (document, report) = Document::read(text, &mut |name| {
-            if let Some(bytes) = known.get(name) {
-                return Ok(bytes.clone());
+        // Files may have changed since they were read, or be gone; a replay has nobody to ask and knows them all.
+        let (document, report) = Document::read(text, &mut |name| match (mesh(name), known.get(name)) {
+            (Ok(bytes), Some(old)) if bytes == *old => Ok(bytes),
+            (Ok(bytes), _) => {
+                new.push((name.to_owned(), bytes.clone()));
+                Ok(bytes)
             }
-            let bytes = mesh(name)?;
-            new.push((name.to_owned(), bytes.clone()));
-            Ok(bytes)
+            (Err(_), Some(old)) => Ok(old.clone()),
+            (Err(why), None) => Err(why),
         });
         let Some(document) = document else { return Err(refuse(&report, text)) };
+        if same && document.looks_like(&self.document) {
+            return Ok(());
+        }
         // Files go before the command that needs them.
         let command = if new.is_empty() { None } else { self.log.entries.pop() };
         for (name, bytes) in new {
@@ -207,6 +213,11 @@ impl Session {
         out.reloaded = true;
         out.warnings.clone_from(&self.warnings);
         Ok(())
+    }
+
+    /// Mesh files as the session knows them, by the names that its texts used.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
 
     pub(super) fn keep_file(&mut self, name: &str, bytes: Vec<u8>) {

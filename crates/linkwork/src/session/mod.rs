@@ -215,7 +215,7 @@ impl Session {
         self.apply_with(command, &mut |_| Err("this file was not there when the scene was opened".into()))
     }
 
-    /// [`Session::apply`] with new mesh files at hand, for texts that name some.
+    /// [`Session::apply`] with mesh files at hand, for texts that name some: new ones, and those that have changed.
     pub fn apply_with(&mut self, command: Command, mesh: &mut Files<'_>) -> Result<Applied, SessionError> {
         // What no log can hold must not happen.
         check_finite(&command)?;
