@@ -64,6 +64,8 @@ export class Stage {
   inset: () => number = () => 0;
   /** Called before the view is reset: home may have moved. */
   refit: () => void = () => {};
+  /** Called when home has moved. */
+  onfit: () => void = () => {};
   private home = { center: new THREE.Vector3(), radius: 1 };
   /** The user has not chosen a view: a change of the window's shape may choose a better one. */
   private atHome = false;
@@ -234,6 +236,7 @@ export class Stage {
     this.direction = (thin ? axis : new THREE.Vector3(0.62, 0, 1)).setY(thin ? 0.26 : 0.45).normalize();
     if (look) this.look(center, r, true, this.direction);
     this.atHome ||= look;
+    this.onfit();
     this.invalidate();
   }
 
