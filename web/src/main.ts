@@ -51,6 +51,7 @@ const stage = new Stage(canvas);
 const solids = new Solids();
 const ghosts = GHOSTS.map((tint) => new Solids(tint));
 const overlays = new Overlays(app, solids);
+stage.inset = () => (hint.offsetHeight > 0 ? hint.offsetHeight + 20 : 0);
 const framing = new Framing(app, stage, solids, overlays);
 const hands = new Hands(app, solids, stage);
 const tethers = new Tethers(stage, layer, (hand) => hands.isSight(hand));
@@ -124,10 +125,7 @@ stage.before.push(() => {
   if (app.scene && unseen) {
     const news = unseen === true || isElsewhere(unseen, solids.bounds());
     unseen = false;
-    if (news) {
-      stage.inset = hint.hidden ? 0 : hint.offsetHeight + 20;
-      framing.open(app.scene);
-    }
+    if (news) framing.open(app.scene);
   }
   overlays.update(app.frame);
   tethers.update(app.frame);

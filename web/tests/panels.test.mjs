@@ -202,10 +202,10 @@ test('overlays can be switched, and a selected constraint shows both ends and it
   await frames(page, 2);
   await drawn(page, 2);
   await panel('outline');
-  await panel('text');
   await page.click('.joints [data-joint="1"] .item');
   const ends = await page.evaluate(() => linkwork.app.scene.joints[1].solids);
   for (const end of ends.filter((e) => e > 0)) assert.equal(await page.locator(`.solids li.chosen[data-solid="${end}"]`).count(), 1);
+  await panel('text');
   const line = await page.locator('.cm-chosen').innerText();
   assert.ok(line.includes('elbow'), line);
   await page.screenshot({ path: `${pictures}/overlays.png` });
@@ -318,7 +318,6 @@ test('typing in the text: complaints at once, apply, undo', async () => {
 test('a constraint is added by picking two solids, written into the text, and deleted', async () => {
   await command(page, { do: 'run', on: false });
   await panel('outline');
-  await panel('text');
   const before = await text();
   await frames(page, 2);
   await drawn(page, 2);
@@ -511,8 +510,9 @@ test('keyboard only: find a solid, hold it, move it, put it back, read the keys'
   assert.deepEqual(page.complaints.filter((c) => !/favicon/.test(c)), []);
 });
 
-test('a phone: everything can be reached, and one finger drags', async () => {
+test('a phone: everything can be reached, and one finger drags', async (t) => {
   const phone = await browser({ viewport: { width: 390, height: 780 }, extra: { hasTouch: true, isMobile: true, deviceScaleFactor: 1, reducedMotion: 'reduce' } });
+  t.after(() => phone.close());
   const small = await open(server.address, { on: phone });
   const wide = await small.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
   assert.ok(wide, 'nothing sticks out');
@@ -522,7 +522,21 @@ test('a phone: everything can be reached, and one finger drags', async () => {
     await small.evaluate((id) => linkwork.docks.toggle(id, true), id);
     const open_ = await small.locator('.dock:not([hidden])').count();
     assert.equal(open_, 1, `${id}: one panel at a time`);
+    await drawn(small, 2);
+    // The panel lies below the view, not over it, and the mechanism is in what is left.
+    const [low, bottom, top] = await small.evaluate(() => {
+      const { app, solids, stage, THREE } = linkwork;
+      const low = Math.max(...app.scene.solids.map((s, i) => (s.kind === 'dynamic' ? stage.toPage(new THREE.Vector3(...s.center).applyMatrix4(solids.matrices[i])).y : 0)));
+      return [low, document.querySelector('.view').getBoundingClientRect().bottom, document.querySelector('.dock:not([hidden])').getBoundingClientRect().top];
+    });
+    assert.ok(low < bottom && bottom <= top + 1, `${id}: ${low} ${bottom} ${top}`);
   }
+  const tight = await small.evaluate(() => {
+    const seen = [...document.querySelectorAll('button, select, summary')].filter((e) => e.offsetParent !== null).map((e) => [e.textContent || e.ariaLabel, e.getBoundingClientRect()]);
+    return seen.filter(([, r]) => r.height < 40 || r.right > innerWidth + 0.5).map(([name]) => name);
+  });
+  assert.deepEqual(tight, [], 'fingers hit everything');
+  assert.equal(await small.locator('dialog.help h3').first().textContent(), 'Fingers', 'and what they can do is listed first');
   await small.screenshot({ path: `${pictures}/phone-panel.png` });
   await small.evaluate(() => linkwork.docks.toggle('plots', false));
   await command(small, { do: 'mode', mode: 'kinematic' });
@@ -552,7 +566,7 @@ test('a phone: everything can be reached, and one finger drags', async () => {
   // Two fingers beside the solids zoom, and who prefers stillness sees no gliding afterwards.
   const far = () => small.evaluate(() => linkwork.stage.camera.position.distanceTo(linkwork.stage.controls.target));
   const before = await far();
-  const [x, y] = [view.x + view.width / 2, view.y + 24];
+  const [x, y] = [view.x + view.width / 2, view.y + view.height - 40];
   await fingers('touchStart', [x - 20, y], [x + 20, y]);
   for (let i = 1; i <= 6; i++) await fingers('touchMove', [x - 20 - 12 * i, y], [x + 20 + 12 * i, y]);
   await fingers('touchEnd');
@@ -562,7 +576,27 @@ test('a phone: everything can be reached, and one finger drags', async () => {
   await small.evaluate(() => linkwork.stage.resetView());
   assert.equal(await small.evaluate(() => linkwork.stage.flight), null, 'the view jumps');
   assert.deepEqual(small.complaints, []);
-  await phone.close();
+});
+
+test('the view keeps enough room beside the panels', async () => {
+  const width = () => page.evaluate(() => document.querySelector('.view').getBoundingClientRect().width);
+  const opened = () => page.evaluate(() => [...linkwork.docks.open.values()].sort().join(' '));
+  for (const id of ['outline', 'scenes', 'settings', 'text', 'compare', 'plots']) await panel(id, false);
+  for (const [w, h, both] of [[1400, 800, true], [1000, 640, false], [844, 390, false]]) {
+    await page.setViewportSize({ width: w, height: h });
+    await panel('outline');
+    await panel('text');
+    assert.equal(await opened(), both ? 'outline text' : 'text', `${w} px`);
+    assert.ok((await width()) >= Math.max(0.45 * w, 479), `${w}: ${await width()}`);
+    await panel('text', false);
+  }
+  // A window that becomes smaller counts, too.
+  await page.setViewportSize({ width: 1400, height: 800 });
+  await panel('outline');
+  await panel('text');
+  await page.setViewportSize({ width: 1000, height: 640 });
+  await until('one is closed', async () => (await opened()) === 'text');
+  await panel('text', false);
 });
 
 test('an address without the token says what to do', async () => {

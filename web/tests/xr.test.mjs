@@ -112,6 +112,14 @@ test('squeeze takes the nearest solid, and a pin that cannot be met is felt', as
   await until('it cannot be met', async () => !(await grabs())[0].met);
   await looks(4);
   await until('that is felt', async () => (await page.evaluate(() => linkwork.xr.pulses)) > pulses);
+  // And read, on a sign in the room: the page's labels do not reach into a headset.
+  const sign = await page.evaluate(() => {
+    const [s] = linkwork.tethers.signs.filter((s) => s.sprite.visible);
+    return s && { said: s.said, room: s.sprite.scale.x / linkwork.stage.rig.scale.x };
+  });
+  assert.match(sign.said, /^hand ([\d.]+ m?m|turned [\d.]+°) away/);
+  assert.ok(sign.room > 0.1 && sign.room < 0.5, `${sign.room} m wide`);
+  await page.screenshot({ path: `${pictures}/vr-sign.png` });
   await press('left', 'squeeze', 0);
   await held(0);
 });
@@ -156,6 +164,63 @@ test('two hands, and a solid goes from hand to hand without a jump', async () =>
   assert.ok(jump < 2e-3, `nothing jumps: ${jump}`);
   await press('left', 'trigger', 0);
   await held(0);
+});
+
+test('buttons and sticks do what keys do elsewhere', async () => {
+  await command(page, { do: 'mode', mode: 'dynamic' });
+  await command(page, { do: 'reset' });
+  await command(page, { do: 'run', on: false });
+  const tap = async (hand, button) => {
+    await press(hand, button, 1);
+    await looks(2);
+    await press(hand, button, 0);
+    await looks(2);
+  };
+  const running = () => page.evaluate(() => linkwork.app.settings.running);
+  await tap('right', 'a-button');
+  await until('A runs', running);
+  await tap('left', 'x-button');
+  await until('X pauses', async () => !(await running()));
+  const stick = async (x) => {
+    for (const at of [x, 0]) {
+      await page.evaluate((x) => xrDevice.controllers.right.updateAxes('thumbstick', x, 0), at);
+      await looks(2);
+    }
+  };
+  await frames(page, 2);
+  const paused = await frame(page);
+  await stick(1);
+  await until('a step', async () => (await frame(page)).time > paused.time + 1e-6);
+  await stick(-1);
+  await until('and back', async () => (await frame(page)).hash === paused.hash);
+  const before = await page.evaluate(() => linkwork.app.settings.undo);
+  await command(page, { do: 'enable', joint: 1, on: false });
+  await until('an edit', () => page.evaluate((n) => linkwork.app.settings.undo > n, before));
+  await tap('right', 'b-button');
+  await until('B undoes', () => page.evaluate((n) => linkwork.app.settings.undo === n, before));
+  // What ran away stands in front of the user again when the stick is pressed.
+  const rig = () => page.evaluate(() => linkwork.stage.rig.position.toArray().concat(linkwork.stage.rig.scale.x));
+  const home = await rig();
+  await page.evaluate(() => linkwork.stage.rig.position.set(9, 9, 9));
+  await tap('left', 'thumbstick');
+  const back = await rig();
+  assert.ok(Math.hypot(...back.slice(0, 3).map((x, i) => x - home[i])) < 1, `${back}`);
+});
+
+test('another scene comes as large as the one before, and stands in front of the user', async () => {
+  const size = () => page.evaluate(() => linkwork.stage.radius / linkwork.stage.rig.scale.x);
+  const before = [await size(), await page.evaluate(() => linkwork.stage.radius)];
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: 'characters' } }));
+  await page.waitForFunction(() => linkwork.app.scene.name === 'characters' && linkwork.app.frame !== null);
+  await looks(4);
+  assert.ok(Math.abs((await page.evaluate(() => linkwork.stage.radius)) - before[1]) > 0.2, 'it is of another size');
+  assert.ok(Math.abs((await size()) - before[0]) < 1e-6, 'but looks the same');
+  await page.screenshot({ path: `${pictures}/vr-characters.png` });
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: '' } }));
+  await page.waitForFunction(() => linkwork.app.scene.name.endsWith('fourbar.lw') && linkwork.app.frame !== null);
+  await command(page, { do: 'run', on: false });
+  await command(page, { do: 'mode', mode: 'kinematic' });
+  await looks(3);
 });
 
 test('leaving VR lets go and gives the view back', async () => {

@@ -1,4 +1,4 @@
-/** Panels that open at the sides: at most one per side, so that the view stays the largest thing. */
+/** Panels that open at the sides: at most one per side, and only one where the view would become too small. */
 
 import { h } from '../dom';
 
@@ -12,14 +12,18 @@ export interface Panel {
   onshow?: (on: boolean) => void;
 }
 
+/** A view below this, in pixels, or below 45 % of the window, is too small. */
+const LEAST_WIDTH = 480;
+const LEAST_HEIGHT = 260;
+
 export class Docks {
   readonly buttons = h('nav', { class: 'panels', 'aria-label': 'Panels' });
   readonly sides: Record<Panel['side'], HTMLElement>;
   private panels = new Map<string, { panel: Panel; button: HTMLButtonElement; box: HTMLElement }>();
   private open = new Map<Panel['side'], string>();
-  onlayout: () => void = () => {};
 
   constructor() {
+    addEventListener('resize', () => this.makeRoom());
     const side = (name: string) => h('aside', { class: `dock ${name}`, hidden: true });
     this.sides = { left: side('left'), right: side('right'), bottom: side('bottom') };
   }
@@ -55,11 +59,21 @@ export class Docks {
     const now = this.open.get(side);
     const want = on ?? now !== id;
     if (want === (now === id)) return;
-    // A phone has room for one panel only.
-    const narrow = innerWidth < 720;
-    for (const [other, open] of [...this.open]) if (open && (other === side || (narrow && want))) this.set(open, false);
+    if (now) this.set(now, false);
     if (want) this.set(id, true);
-    this.onlayout();
+    this.makeRoom();
+  }
+
+  /** Closes what was opened first until the view is large enough to work in, or one panel is left. */
+  private makeRoom(): void {
+    const view = this.sides.left.parentElement?.querySelector('.view');
+    while (view && this.open.size > 1) {
+      const { width, height } = view.getBoundingClientRect();
+      // A map remembers the order in which its keys came.
+      const oldest = [...this.open.values()][0]!;
+      if (width >= Math.max(LEAST_WIDTH, 0.45 * innerWidth) && height >= Math.min(LEAST_HEIGHT, 0.45 * innerHeight)) return;
+      this.set(oldest, false);
+    }
   }
 
   private set(id: string, on: boolean): void {

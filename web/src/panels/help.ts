@@ -1,4 +1,4 @@
-/** All keys, under `?`. */
+/** All keys and gestures, under `?`. */
 
 import { h } from '../dom';
 
@@ -20,13 +20,34 @@ const KEYS: [string, string][] = [
   ['?', 'this list'],
 ];
 
+const FINGERS: [string, string][] = [
+  ['one finger on a solid', 'drag it; several fingers are several hands'],
+  ['one finger beside it', 'turn the view'],
+  ['two fingers beside it', 'come nearer, go farther, move the view'],
+  ['tap a solid', 'select it: its name, its line in the text'],
+  ['button above the view', 'look at everything again'],
+  ['▶', 'run or pause; beside it: step, step back, start over'],
+  ['Settings, Hands', 'keep its turn while dragging, or pull like a spring'],
+];
+const CONTROLLERS: [string, string][] = [
+  ['trigger', 'grab along the ray'],
+  ['grip button', 'take the nearest solid; both hands at once'],
+  ['A or X', 'run or pause'],
+  ['B or Y', 'undo'],
+  ['stick left, right', 'step back, step'],
+  ['press the stick', 'put the mechanism in front of you again'],
+];
+
+const list = (title: string, rows: [string, string][]) =>
+  h('section', {}, h('h3', {}, title), h('dl', {}, ...rows.flatMap(([k, what]) => [h('dt', {}, h('kbd', {}, k)), h('dd', {}, what)])));
+
 export function help(): HTMLDialogElement {
   const dialog: HTMLDialogElement = h(
     'dialog',
     { class: 'help', 'aria-label': 'Keys' },
     h('h2', {}, 'Keys and hands'),
-    h('dl', {}, ...KEYS.flatMap(([k, what]) => [h('dt', {}, h('kbd', {}, k)), h('dd', {}, what)])),
-    h('p', { class: 'hint' }, 'In VR: trigger grabs along the ray, squeeze takes the nearest solid; both hands at once.'),
+    ...(matchMedia('(pointer: coarse)').matches ? [list('Fingers', FINGERS), list('Mouse and keys', KEYS)] : [list('Mouse and keys', KEYS), list('Fingers', FINGERS)]),
+    list('VR controllers', CONTROLLERS),
     h('form', { method: 'dialog' }, h('button', { class: 'primary' }, 'Close')),
   );
   return dialog;

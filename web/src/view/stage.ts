@@ -61,9 +61,11 @@ export class Stage {
   /** Where the ground is, world y. */
   ground = 0;
   /** Pixels at the bottom that something lies over: what is new is shown above them. */
-  inset = 0;
+  inset: () => number = () => 0;
   /** Called before the view is reset: home may have moved. */
   refit: () => void = () => {};
+  /** Called when home has moved. */
+  onfit: () => void = () => {};
   private home = { center: new THREE.Vector3(), radius: 1 };
   /** The user has not chosen a view: a change of the window's shape may choose a better one. */
   private atHome = false;
@@ -234,6 +236,7 @@ export class Stage {
     this.direction = (thin ? axis : new THREE.Vector3(0.62, 0, 1)).setY(thin ? 0.26 : 0.45).normalize();
     if (look) this.look(center, r, true, this.direction);
     this.atHome ||= look;
+    this.onfit();
     this.invalidate();
   }
 
@@ -242,11 +245,13 @@ export class Stage {
     this.atHome = direction === this.direction;
     const high = Math.tan(THREE.MathUtils.degToRad(this.camera.fov) / 2);
     const across = Math.atan(high * this.camera.aspect);
-    const covered = this.atHome ? Math.min(this.inset / Math.max(1, this.canvas.clientHeight), 0.4) : 0;
+    const covered = this.atHome ? Math.min(this.inset() / Math.max(1, this.canvas.clientHeight), 0.4) : 0;
     const distance = (0.96 * radius) / Math.sin(Math.min(Math.atan(high * (1 - covered)), across));
     const out = direction?.clone() ?? this.camera.position.clone().sub(this.controls.target).normalize();
-    // The middle of what is free lies above that of the picture.
-    center = center.clone().addScaledVector(new THREE.Vector3(0, 1, 0).addScaledVector(out, -out.y).normalize(), -covered * distance * high);
+    // The middle of what is free lies above that of the picture; no higher than it has to.
+    const half = (0.96 * radius) / (distance * high);
+    const raise = THREE.MathUtils.clamp(half - 1 + 2 * covered, 0, covered);
+    center = center.clone().addScaledVector(new THREE.Vector3(0, 1, 0).addScaledVector(out, -out.y).normalize(), -raise * distance * high);
     const to = center.clone().addScaledVector(out, distance);
     if (jump || stillness.matches) {
       this.flight = null;

@@ -6,6 +6,7 @@
 import * as THREE from 'three';
 import { XRControllerModelFactory } from 'three/examples/jsm/webxr/XRControllerModelFactory.js';
 import type { App } from '../app';
+import * as command from '../commands';
 import { h } from '../dom';
 import type { Hands } from './hands';
 import type { Solids } from './solids';
@@ -26,7 +27,16 @@ interface Controller {
   /** From the controller to the held point and to the turn that the session counts from. */
   held: { offset: THREE.Vector3; space: THREE.Object3D; by: 'select' | 'squeeze' } | null;
   unmet: boolean;
+  /** Buttons and stick as they were a picture ago: what counts is that they are pressed, not that they are down. */
+  pressed: boolean[];
+  stick: -1 | 0 | 1;
 }
+
+/** Places in a gamepad of the `xr-standard` mapping. */
+const STICK = 3;
+const FIRST = 4;
+const SECOND = 5;
+const ACROSS = 2;
 
 export class Xr {
   readonly controllers: Controller[] = [];
@@ -50,6 +60,8 @@ export class Xr {
     const models = new XRControllerModelFactory().setPath('controllers');
     for (const index of [0, 1]) this.add(index, models);
     stage.before.push((_dt, frame) => frame && this.update());
+    // Another scene is as large and as near as the one before was.
+    stage.onfit = () => this.session && this.place();
   }
 
   private add(index: number, models: XRControllerModelFactory): void {
@@ -60,7 +72,7 @@ export class Xr {
     ray.add(beam);
     grip.add(models.createControllerModel(grip));
     this.stage.rig.add(ray, grip);
-    const c: Controller = { index, key: `xr ${index}`, hand: '', ray, grip, source: null, beam, held: null, unmet: false };
+    const c: Controller = { index, key: `xr ${index}`, hand: '', ray, grip, source: null, beam, held: null, unmet: false, pressed: [], stick: 0 };
     this.controllers.push(c);
     ray.addEventListener('connected', (e) => {
       c.source = e.data;
@@ -78,18 +90,21 @@ export class Xr {
       const session = await navigator.xr!.requestSession('immersive-vr', { optionalFeatures: ['local-floor', 'bounded-floor'] });
       this.session = session;
       session.addEventListener('end', () => this.left());
-      // The mechanism becomes as large as a table and stands in front of the user; from then on nothing moves the eyes.
-      const r = this.stage.radius;
-      this.scale = r / 0.55;
-      const c = this.stage.center;
-      this.stage.rig.scale.setScalar(this.scale);
-      this.stage.rig.position.set(c.x, c.y - 1.15 * this.scale, c.z + 1.0 * this.scale);
+      this.place();
       this.stage.controls.enabled = false;
       await this.stage.renderer.xr.setSession(session);
       this.button.textContent = 'Leave VR';
     } catch (error) {
       this.app.toast(`VR did not start: ${(error as Error).message}`, true);
     }
+  }
+
+  /** The mechanism becomes as large as a table and stands in front of the user; else nothing moves the eyes. */
+  private place(): void {
+    const { center, radius, rig } = this.stage;
+    this.scale = radius / 0.55;
+    rig.scale.setScalar(this.scale);
+    rig.position.set(center.x, center.y - 1.15 * this.scale, center.z + 1.0 * this.scale);
   }
 
   private left(): void {
@@ -155,8 +170,35 @@ export class Xr {
   /** Haptic ticks given, for tests. */
   pulses = 0;
 
+  /** What keys do elsewhere: A or X runs and pauses, B or Y undoes, the stick steps, pressing it brings all back. */
+  private buttons(c: Controller): void {
+    const pad = c.source?.gamepad;
+    if (!pad) return;
+    const now = pad.buttons.map((b) => b.pressed);
+    const isNew = (i: number) => now[i] === true && c.pressed[i] !== true;
+    const act = (what: () => unknown) => {
+      this.tick(c, 0.3, 15);
+      what();
+    };
+    // Whoever enters with a button down has not pressed it here.
+    if (c.pressed.length > 0) {
+      if (isNew(FIRST)) act(() => this.app.do(command.run(!this.app.settings?.running)));
+      if (isNew(SECOND)) act(() => this.app.do(command.undo()));
+      if (isNew(STICK)) act(() => this.stage.refit());
+    }
+    c.pressed = now;
+    const x = pad.axes[ACROSS] ?? 0;
+    // Far out it acts, near the middle it is ready again.
+    const stick = x > 0.7 ? 1 : x < -0.7 ? -1 : Math.abs(x) < 0.3 ? 0 : c.stick;
+    if (stick !== 0 && c.stick === 0) act(() => this.app.do(command.step(stick)));
+    c.stick = stick;
+  }
+
   private update(): void {
     for (const c of this.controllers) {
+      this.buttons(c);
+      // The session may have let go by itself.
+      if (c.held && !this.hands.has(c.key)) c.held = null;
       if (c.held) {
         const world = c.held.space.localToWorld(c.held.offset.clone());
         this.hands.move(c.key, this.stage.root.worldToLocal(world), this.turn(c.held.space));
