@@ -505,7 +505,7 @@ impl Driver {
             }
             Some(News::Unreadable(why)) => self.tell_file(false, &why, Vec::new()),
             Some(News::Text(text)) => {
-                if self.reload(&name, &text)
+                if self.reload(&name, text.clone())
                     && let Some(watch) = &mut self.watch
                 {
                     watch.take(text);
@@ -513,10 +513,10 @@ impl Driver {
             }
             // Edits of the text stay.
             Some(News::Same { .. }) if stale => {
-                self.reload("a mesh file", &self.session.text().to_owned());
+                self.reload("a mesh file", self.session.text().to_owned());
             }
             None if moved && stale => {
-                self.reload("a mesh file", &self.session.text().to_owned());
+                self.reload("a mesh file", self.session.text().to_owned());
             }
             Some(News::Same { back: true }) => self.tell_file(true, &format!("{name} is back"), Vec::new()),
             Some(News::Same { back: false }) if !self.file_ok => self.tell_file(true, "", Vec::new()),
@@ -525,8 +525,8 @@ impl Driver {
     }
 
     /// Makes a text the scene's, with mesh files as they are now.
-    fn reload(&mut self, what: &str, text: &str) -> bool {
-        match self.apply(Command::SetText { text: text.to_owned() }) {
+    fn reload(&mut self, what: &str, text: String) -> bool {
+        match self.apply(Command::SetText { text }) {
             Ok(_) => {
                 if let Some(watch) = &mut self.watch {
                     watch.refreshed();
