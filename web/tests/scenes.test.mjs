@@ -1,7 +1,7 @@
 // One scene after the other: what is shown, found, kept, asked and told when scenes, files, links and connections change.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { browser, closeBrowser, command, drawn, frame, frames, join, open, pictures, read, ready, scratch, serve, settings, until, write } from './harness.mjs';
+import { closeBrowser, command, drawn, frame, frames, join, open, pictures, read, ready, scratch, serve, until, write } from './harness.mjs';
 
 const fourbar = read('scenes/fourbar.lw');
 const falling = 'scene title "Falling"; end solid stone: mass 1; shape sphere 0.1; end';
@@ -37,6 +37,7 @@ const type = (content) => page.evaluate((c) => linkwork.text.view.dispatch({ cha
 const typed = () => page.evaluate(() => linkwork.text.view.state.doc.toString());
 
 test('what has left the view is offered to be found, by a button and by a key; the camera does not follow by itself', async () => {
+  await command(page, { do: 'run', on: false });
   await setText(falling);
   assert.ok((await seen()).off < 0.5);
   assert.ok(!(await page.locator('#find').isVisible()));
@@ -112,6 +113,8 @@ test('the hint does not lie over the mechanism, and speaks of Space only where t
 test('another scene has its own text and undo; what would be lost is asked for first', async () => {
   await page.evaluate(() => linkwork.app.ask({ open: { scene: '' } }));
   await ready(page, file);
+  // Room for two panels.
+  await page.setViewportSize({ width: 1400, height: 640 });
   await page.evaluate(() => (linkwork.docks.toggle('scenes', true), linkwork.docks.toggle('text', true)));
   await type(`${fourbar}\n/* mine */`);
   await page.click('.card[data-scene="reach"]');
@@ -151,6 +154,7 @@ test('another scene has its own text and undo; what would be lost is asked for f
   await page.click('.card[data-scene=""]');
   await ready(page, file);
   await page.evaluate(() => (linkwork.docks.toggle('scenes', false), linkwork.docks.toggle('text', false)));
+  await page.setViewportSize({ width: 1000, height: 640 });
   assert.deepEqual(page.complaints, []);
 });
 

@@ -119,6 +119,7 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
       title: 'Holds',
       checked: joint.enabled,
       onchange: () => void app.do(command.enable(i, box.checked)),
+      onfocus: () => app.select({ kind: 'joint', id: i }),
     });
     return h(
       'li',

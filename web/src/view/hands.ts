@@ -17,8 +17,14 @@ interface Hand {
   sight: boolean;
   /** The user has just chosen the depth: until then (milliseconds) it stays. */
   keep: number;
+  /** Where the grip was in the frame before, and that frame's tick. */
+  was: { tick: number; grip: THREE.Vector3 } | null;
 }
 
+/** A grip that is not farther than this from the pointer, in pixels, follows it. */
+const BESIDE = 40;
+/** One that moves less than this share of the scene per tick rests. */
+const REST = 1e-4;
 /** How long a depth that the user chose is given to be reached. */
 const KEEP = 400;
 
@@ -90,7 +96,7 @@ export class Hands {
   ): void {
     if (this.held.has(key)) this.end(key);
     const local = point.clone().applyMatrix4(this.solids.matrices[solid]!.clone().invert());
-    const hand: Hand = { number: this.free(), solid, target: point.clone(), rotation: null, sent: true, sight, keep: 0 };
+    const hand: Hand = { number: this.free(), solid, target: point.clone(), rotation: null, sent: true, sight, keep: 0, was: null };
     this.held.set(key, hand);
     void this.app.do(command.grab(hand.number, solid, local.toArray() as Vec3, mode, rotation && order(rotation))).then((ok) => {
       if (!ok && this.held.get(key) === hand) this.held.delete(key);
@@ -122,7 +128,8 @@ export class Hands {
    * A planar mechanism seen at a slant cannot follow a target that stays at one distance from the eye, though it can get
    * under the pointer. So a pin that is not met takes over the depth that its grip has come to; what is left is the miss
    * across the line of sight. For a grip that moves on a line at an angle a to the picture each turn of this leaves
-   * sin² a of that miss. A pin that is met keeps its depth: what floats freely does not creep.
+   * sin² a of that miss. A pin that is met keeps its depth: what floats freely does not creep. Nor does what is heavy and
+   * still on its way: far from the pointer, only a grip that has come to rest gives its depth.
    */
   settle(frame: Frame): void {
     const { camera, root } = this.stage;
@@ -137,10 +144,19 @@ export class Hands {
       const [grip, target] = [depth(world(grab.grip)), depth(world(grab.target))];
       // Frames carry single precision.
       const small = Math.max(0.2 * (this.app.settings?.tolerance ?? 0), 1.2e-7 * Math.max(...grab.grip.map(Math.abs)));
+      const place = new THREE.Vector3(...grab.grip);
+      const ticks = hand.was ? frame.tick - hand.was.tick : 0;
+      if (hand.was && ticks === 0) continue;
+      const rests = hand.was !== null && hand.was.grip.distanceTo(place) < REST * this.stage.radius * ticks;
+      hand.was = { tick: frame.tick, grip: place };
+      const [a, b] = [this.stage.toPage(place), this.stage.toPage(new THREE.Vector3(...grab.target))];
+      const beside = a !== null && b !== null && Math.hypot(a.x - b.x, a.y - b.y) < BESIDE;
       const own = root.localToWorld(hand.target.clone());
       const now = depth(own);
-      if (Math.abs(grip - target) < small || !(grip > camera.near) || !(now > camera.near)) continue;
-      hand.target.copy(root.worldToLocal(own.sub(eye).multiplyScalar(grip / now).add(eye)));
+      if (!(beside || rests) || Math.abs(grip - target) < small || !(grip > camera.near) || !(now > camera.near)) continue;
+      // Where masses move, little by little: what swings through comes back.
+      const to = now + (frame.running && !frame.kinematic && !rests ? 0.35 : 1) * (grip - now);
+      hand.target.copy(root.worldToLocal(own.sub(eye).multiplyScalar(to / now).add(eye)));
       hand.sent = false;
       this.stage.invalidate();
     }

@@ -21,7 +21,7 @@ type Look = keyof typeof COLORS;
 /** A grip this near to the pointer, in pixels, is under it. */
 const NEAR = 2.5;
 /** What catches up within this time, milliseconds, was never out of reach. */
-const PATIENCE = 150;
+const PATIENCE = 250;
 
 /** What a hand that holds on to something is told. */
 export interface Tether {
