@@ -273,6 +273,8 @@ test('F looks at what is selected, Home at everything', async () => {
       return stage.controls.target.distanceTo(box.getCenter(new THREE.Vector3()));
     });
   const far = () => page.evaluate(() => linkwork.stage.camera.position.distanceTo(linkwork.stage.controls.target));
+  // What is fitted is where the solids are drawn: the last of them must have arrived.
+  await frames(page, 5);
   await page.evaluate(() => linkwork.stage.resetView());
   await page.evaluate(() => linkwork.app.select({ kind: 'solid', id: linkwork.app.scene.solids.findIndex((s) => s.name === 'crank') }));
   await page.locator('.view canvas').focus();
