@@ -484,6 +484,7 @@ test('keyboard only: find a solid, hold it, move it, put it back, read the keys'
   await command(page, { do: 'reset' });
   await frames(page, 3);
   const before = await hash();
+  const rest = (await frame(page)).poses;
   await page.evaluate(() => linkwork.app.select(null));
   await page.locator('.view canvas').focus();
   await page.keyboard.press('Tab');
@@ -498,6 +499,8 @@ test('keyboard only: find a solid, hold it, move it, put it back, read the keys'
   await page.keyboard.press('Enter');
   await until('held again', async () => (await frame(page)).grabs.length === 1);
   await page.keyboard.press('ArrowDown');
+  // A hand that lets go before anything followed it has changed nothing, and leaves nothing to undo.
+  await until('it followed', async () => (await frame(page)).poses.some((x, k) => Math.abs(x - rest[k]) > 1e-3));
   await page.keyboard.press('Enter');
   await until('let go', async () => (await frame(page)).grabs.length === 0);
   await page.keyboard.press('Control+z');
