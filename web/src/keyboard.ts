@@ -6,6 +6,7 @@ import * as command from './commands';
 import { isTyping } from './dom';
 import type { Docks } from './panels/dock';
 import type { Framing } from './view/framing';
+import type { Handles } from './view/handles';
 import type { Hands } from './view/hands';
 import type { Solids } from './view/solids';
 import type { Stage } from './view/stage';
@@ -20,6 +21,7 @@ export interface KeyboardParts {
   docks: Docks;
   help: HTMLDialogElement;
   framing: Framing;
+  handles: Handles;
   dropPointers: () => void;
 }
 
@@ -150,6 +152,7 @@ export class Keyboard {
     const letter = e.key.toLowerCase();
     if (letter === 'f') return this.p.framing.selection();
     if (letter === 'r') return stage.resetView();
+    if (letter === 'h') return this.p.handles.next();
     if (letter === 'k') return void app.do(command.mode(app.settings?.mode === 'kinematic' ? 'dynamic' : 'kinematic'));
     const panel = docks.forKey(letter);
     if (panel) docks.toggle(panel);

@@ -18,6 +18,7 @@ import { text as textPanel } from './panels/text';
 import { transport } from './panels/transport';
 import { itemOf, matching } from './scenes';
 import { Framing } from './view/framing';
+import { Handles } from './view/handles';
 import { Hands } from './view/hands';
 import { Overlays } from './view/overlays';
 import { Pointer } from './view/pointer';
@@ -28,6 +29,7 @@ import { Xr } from './view/xr';
 
 const UNDO = 'M7 8V4L2 9l5 5v-4h7a4 4 0 0 1 0 8H9v2h5a6 6 0 0 0 0-12z';
 const HOME = 'M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4zM9 9h6v6H9z';
+const HANDLES = 'M12 2l3 4h-2v5h5V9l4 3-4 3v-2h-5v5h2l-3 4-3-4h2v-5H6v2l-4-3 4-3v2h5V6H9z';
 const FRAME = 'M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zm0 3a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM11 2h2v4h-2zm0 16h2v4h-2zM2 11h4v2H2zm16 0h4v2h-4z';
 const REDO = 'M17 8V4l5 5-5 5v-4h-7a4 4 0 0 0 0 8h5v2h-5a6 6 0 0 1 0-12z';
 
@@ -58,11 +60,17 @@ const tethers = new Tethers(stage, layer, (hand) => hands.isSight(hand));
 stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, tethers.group);
 for (const g of ghosts) g.group.visible = false;
 
-const pointer = new Pointer(app, stage, solids, hands, () => remark());
+const handles = new Handles(app, stage, solids, hands);
+const pointer = new Pointer(app, stage, solids, hands, handles, () => remark());
 const help = document.body.appendChild(helpDialog());
 const text = textPanel(app);
 const plots = plotsPanel(app);
-const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing, dropPointers: () => pointer.drop() });
+/** The session took the hands' solids away. */
+function dropPointers(): void {
+  pointer.drop();
+  handles.drop();
+}
+const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing, handles, dropPointers });
 const parts = outline(app, {
   grab: (solid) => keyboard.grab(solid),
   reveal: (line) => {
@@ -81,9 +89,15 @@ const parts = outline(app, {
   },
 });
 for (const panel of [gallery(app), parts, settings(app), text, compare(app), plots]) docks.add(panel);
+const grips = iconButton('Handles: move along an axis, turn about one', HANDLES, () => handles.next(), 'H');
+grips.hidden = true;
+handles.onchange = () => {
+  grips.hidden = handles.candidate < 0;
+  grips.setAttribute('aria-pressed', String(handles.mode !== 'off'));
+};
 const frame = iconButton('Look at the selection', FRAME, () => framing.selection(), 'F');
 frame.hidden = true;
-view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, frame, iconButton('Look at everything', HOME, () => stage.resetView(), 'R')));
+view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, iconButton('Look at everything', HOME, () => stage.resetView(), 'R')));
 const xr = new Xr(app, stage, solids, hands, tethers);
 const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
 const redo = iconButton('Redo', REDO, () => void app.do(command.redo()), 'Ctrl+Shift+Z');
@@ -112,6 +126,7 @@ let unseen: boolean | THREE.Box3 = true;
 let looked = 0;
 stage.before.push(() => {
   pointer.update();
+  handles.update();
   hands.flush();
   if (!fresh || !app.frame) return;
   fresh = false;
@@ -232,7 +247,7 @@ app.on('frame', (frame) => {
 });
 app.on('released', (numbers) => {
   hands.forget(numbers);
-  if (!hands.any) pointer.drop();
+  if (!hands.any) dropPointers();
 });
 app.on('selection', remark);
 app.on('overlays', refresh);
@@ -264,7 +279,7 @@ app.on('connection', (state) => {
   if (state === 'lost') {
     // The server has let go of everything that this window held.
     hands.forget();
-    pointer.drop();
+    dropPointers();
     say('Linkwork does not answer. If it was ended, start it again and open the address that it prints: each run has a new one. If not, this page finds it by itself.');
   }
   if (state === 'refused') {
@@ -305,4 +320,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, stage, solids, hands, pointer, overlays, tethers, xr, text, plots, docks, THREE };
+window.linkwork = { app, stage, solids, hands, handles, pointer, overlays, tethers, xr, text, plots, docks, THREE };

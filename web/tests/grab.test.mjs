@@ -249,3 +249,68 @@ test('two hands at once, and a pull with a force that is shown', async () => {
   for (const hand of [901, 902]) await command(page, { do: 'release', hand });
   await held(0);
 });
+
+test('handles move the selected solid along an axis and turn it about one', async () => {
+  await startOver();
+  const start = await frame(page);
+  await page.evaluate(() => linkwork.app.select({ kind: 'solid', id: linkwork.app.scene.solids.findIndex((s) => s.name === 'rocker') }));
+  await page.locator('.view canvas').focus();
+  /** A point of the page where this handle is, and which way it leads. */
+  const handle = (axis) =>
+    until(`handle ${axis}`, () =>
+      page.evaluate((axis) => {
+        const { app, stage, solids, handles, THREE } = linkwork;
+        const i = app.selection.id;
+        const c = stage.toPage(new THREE.Vector3(...app.scene.solids[i].center).applyMatrix4(solids.matrices[i]));
+        for (let r = 130; r > 20; r -= 3)
+          for (let k = 0; k < 72; k++) {
+            const p = { x: c.x + r * Math.cos(k * 0.0873), y: c.y + r * Math.sin(k * 0.0873) };
+            if (handles.hit(p.x, p.y) === axis) return { ...p, c };
+          }
+        return null;
+      }, axis),
+    );
+  const turned = async () =>
+    page.evaluate(() => {
+      const q = new linkwork.THREE.Quaternion().setFromRotationMatrix(linkwork.solids.matrices[linkwork.app.selection.id]);
+      return 2 * Math.atan2(q.z, q.w);
+    });
+  const angle = await turned();
+  await page.keyboard.press('h');
+  const x = await handle('X');
+  await page.mouse.move(x.x, x.y);
+  await page.mouse.down();
+  await held(1);
+  await page.mouse.move(x.x + 0.4 * (x.c.x - x.x), x.y + 0.4 * (x.c.y - x.y), { steps: 8 });
+  await until('it follows', async () => Math.abs((await turned()) - angle) > 0.05);
+  await page.screenshot({ path: `${pictures}/handles-move.png` });
+  await page.keyboard.press('Escape');
+  await until('it is back', async () => (await frame(page)).hash === start.hash);
+  await page.mouse.up();
+  await held(0);
+
+  await page.keyboard.press('h');
+  const z = await handle('Z');
+  await page.mouse.move(z.x, z.y);
+  await page.mouse.down();
+  await held(1);
+  const [dx, dy] = [z.x - z.c.x, z.y - z.c.y];
+  for (let k = 1; k <= 10; k++) {
+    const a = -0.03 * k;
+    await page.mouse.move(z.c.x + dx * Math.cos(a) - dy * Math.sin(a), z.c.y + dx * Math.sin(a) + dy * Math.cos(a));
+    await frames(page, 2);
+  }
+  // The turn is the whole of it: where the solid goes with it is the mechanism's affair.
+  const f = await until('it has turned', async () => {
+    const f = await frame(page);
+    return Math.abs((await turned()) - angle) > 0.15 && f.grabs[0]?.met ? f : null;
+  });
+  assert.ok(f.gap < 1e-4, `${f.gap}`);
+  await page.screenshot({ path: `${pictures}/handles-turn.png` });
+  await page.mouse.up();
+  await held(0);
+  await page.keyboard.press('Control+z');
+  await until('one undo', async () => (await frame(page)).hash === start.hash);
+  await page.keyboard.press('h');
+  assert.equal(await page.evaluate(() => linkwork.handles.mode), 'off');
+});

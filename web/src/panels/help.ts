@@ -11,6 +11,7 @@ const KEYS: [string, string][] = [
   ['Tab, Shift+Tab', 'with the view in focus: next, previous solid'],
   ['Enter', 'take hold of the selected solid, or let it go'],
   ['arrows, Page Up/Down', 'while held: move it in the view, away and nearer (Shift: finer)'],
+  ['H', 'handles on the selected solid: move it along an axis, turn it about one, off'],
   ['F', 'frame the selection'],
   ['R or Home', 'reset the view'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'undo, redo'],
@@ -25,7 +26,7 @@ const FINGERS: [string, string][] = [
   ['one finger beside it', 'turn the view'],
   ['two fingers beside it', 'come nearer, go farther, move the view'],
   ['tap a solid', 'select it: its name, its line in the text'],
-  ['button above the view', 'look at everything again'],
+  ['buttons above the view', 'look at everything again; handles to move and turn what is selected'],
   ['▶', 'run or pause; beside it: step, step back, start over'],
   ['Settings, Hands', 'keep its turn while dragging, or pull like a spring'],
 ];

@@ -2,6 +2,7 @@
 
 import * as THREE from 'three';
 import type { App, GrabMode } from '../app';
+import type { Handles } from './handles';
 import type { Hands } from './hands';
 import type { Hit, Solids } from './solids';
 import type { Stage } from './stage';
@@ -26,6 +27,7 @@ export class Pointer {
     private readonly stage: Stage,
     private readonly solids: Solids,
     private readonly hands: Hands,
+    private readonly handles: Handles,
     private readonly onhover: (solid: number) => void,
   ) {
     const canvas = stage.canvas;
@@ -66,6 +68,7 @@ export class Pointer {
   private down(e: PointerEvent): void {
     if (e.target !== this.stage.canvas || e.button !== 0) return;
     this.stage.canvas.focus({ preventScroll: true });
+    if (!this.app.picker && this.handles.hit(e.clientX, e.clientY)) return;
     const hit = this.pick(e.clientX, e.clientY) ?? this.beside(e.clientX, e.clientY, e.pointerType === 'touch' ? 18 : 8);
     if (this.app.picker) {
       if (hit) this.app.picker(hit.solid, hit.point.toArray() as [number, number, number]);
