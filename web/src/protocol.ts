@@ -98,6 +98,8 @@ export interface Settings {
   event: 'settings';
   mode: 'kinematic' | 'dynamic';
   running: boolean;
+  /** The text is not what the scene's file or the gallery has. */
+  unsaved: boolean;
   method: string;
   solver: string;
   step: number;

@@ -1,7 +1,7 @@
 // One scene after the other: what is shown, found, kept, asked and told when scenes, files, links and connections change.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { closeBrowser, command, drawn, frame, frames, join, open, pictures, read, ready, scratch, serve, until, write } from './harness.mjs';
+import { closeBrowser, command, drawn, frame, frames, join, open, pictures, read, ready, scratch, serve, settings, until, write } from './harness.mjs';
 
 const fourbar = read('scenes/fourbar.lw');
 const falling = 'scene title "Falling"; end solid stone: mass 1; shape sphere 0.1; end';
@@ -128,6 +128,10 @@ test('another scene has its own text and undo; what would be lost is asked for f
   // Applied, but nowhere on the disk.
   await page.click('#apply');
   await until('applied', () => page.evaluate(() => linkwork.app.scene.text.endsWith('/* mine */')));
+  // Windows that were not there when it was typed know it as well.
+  const other = await open(server.address);
+  assert.equal((await settings(other)).unsaved, true);
+  await other.close();
   await page.click('.card[data-scene="reach"]');
   assert.match(await page.locator('dialog.ask').innerText(), /not saved/);
   await page.click('#answer-save');

@@ -191,12 +191,10 @@ export function text(app: App): TextPanel {
     save.textContent = on ? 'Overwrite file' : 'Save file';
   };
   async function store(): Promise<boolean> {
-    const content = app.scene?.text ?? '';
     const forced = force;
     insist(false);
     try {
       await app.ask({ save: { force: forced } });
-      kept = content;
       say(`saved to ${app.scene?.file}`, 'good');
       return true;
     } catch (error) {
@@ -208,13 +206,11 @@ export function text(app: App): TextPanel {
   // The file is as it should be, or the scene is another: there is nothing to insist on.
   app.on('file', (f) => f.ok && insist(false));
 
-  /** The text as its file or the gallery has it. */
-  let kept = '';
   /** The user has agreed to lose what is not kept. */
   let agreed = false;
   const unapplied = () => view.state.doc.toString() !== app.scene?.text;
   app.leave = async () => {
-    if (!app.scene || (!unapplied() && app.scene.text === kept)) return true;
+    if (!app.scene || (!unapplied() && !app.settings?.unsaved)) return true;
     const { title, file } = app.scene;
     const what = unapplied() ? 'edits that are not applied yet' : file === null ? 'edits that exist nowhere else' : 'edits that are not saved yet';
     const answer = await ask(`Leave “${title}”?`, `It has ${what}.`, [
@@ -237,10 +233,6 @@ export function text(app: App): TextPanel {
   addEventListener('beforeunload', (e) => {
     if (app.scene && unapplied()) e.preventDefault();
   });
-  // The file was read again.
-  app.on('file', (f) => {
-    if (f.ok && f.message && app.scene) kept = app.scene.text;
-  });
 
   let shown = false;
   let previous = '';
@@ -260,7 +252,6 @@ export function text(app: App): TextPanel {
       }
       stash.hidden = untouched || agreed;
       agreed = false;
-      kept = scene.text;
       view.setState(state(scene.text));
       changed();
     } else if (untouched) load(scene.text);

@@ -129,6 +129,8 @@ pub struct Driver {
     /// The file given on the command line, to come back to.
     home: Option<PathBuf>,
     watch: Option<Watch>,
+    /// The text of a scene without a file as it was opened.
+    opened: String,
     /// Clients were told that the file is fine.
     file_ok: bool,
     /// Which client a hand belongs to: the one whose grab was accepted.
@@ -158,6 +160,7 @@ impl Driver {
         };
         let mut driver = Self {
             watch: source.watch(&session),
+            opened: session.text().to_owned(),
             session,
             file_ok: true,
             source,
@@ -428,6 +431,7 @@ impl Driver {
         self.owners.clear();
         self.recording = Recording::default();
         self.watch = source.watch(&self.session);
+        self.opened = self.session.text().to_owned();
         self.source = source;
         self.tell_file(true, "", Vec::new());
         self.tell_scene();
@@ -442,6 +446,7 @@ impl Driver {
         match watch.save(self.session.text(), force) {
             Ok(()) => {
                 self.tell_file(true, "", Vec::new());
+                self.tell_settings();
                 Ok(Answer::Value(Value::Null))
             }
             Err(Unsaved::Failed(words)) => Err(Refusal::new(words)),
@@ -509,6 +514,7 @@ impl Driver {
                     && let Some(watch) = &mut self.watch
                 {
                     watch.take(text);
+                    self.tell_settings();
                 }
             }
             // Edits of the text stay.
@@ -567,6 +573,9 @@ impl Driver {
         value["event"] = json!("settings");
         value["undo"] = json!(undo);
         value["redo"] = json!(redo);
+        // There are edits that would be lost with the scene.
+        let kept = self.watch.as_ref().map_or(self.opened.as_str(), Watch::taken);
+        value["unsaved"] = json!(kept != self.session.text());
         let text = value.to_string();
         if text != self.settings {
             self.settings = text;

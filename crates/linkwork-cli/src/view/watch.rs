@@ -65,6 +65,11 @@ impl Watch {
         Self { path, seen: None, taken, meshes: BTreeMap::new(), stale: false }
     }
 
+    /// The text that the file has, as far as is known.
+    pub fn taken(&self) -> &str {
+        &self.taken
+    }
+
     /// What people call it.
     pub fn name(&self) -> String {
         let name = self.path.file_name().map(|n| n.to_string_lossy().into_owned());
