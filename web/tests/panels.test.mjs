@@ -159,6 +159,10 @@ test('run, pause, step, back, scrub and branch', async () => {
   await until('an older moment is shown', async () => {
     const f = await frame(page);
     return f.scrubbed && f.shown === middle && f.time < paused.time;
+  }).catch(async (e) => {
+    const { scrubbed, shown, first, last, time, running } = await frame(page);
+    const client = await page.evaluate(() => linkwork.app.hello.client);
+    throw new Error(`${e.message}; ${JSON.stringify({ middle, scrubbed, shown, first, last, time, running, client })}`);
   });
   const old = await frame(page);
   await page.locator('#scrub').fill(String(first));
