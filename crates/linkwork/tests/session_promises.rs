@@ -195,6 +195,20 @@ fn a_touch_that_moves_nothing_takes_nothing_away() {
     ticks(&mut s, 10);
     act(&mut s, Command::Cancel { hand: 1 });
     assert_eq!((s.edit_counts(), s.hash()), ((0, 1), start));
+    // An undo that empties the hand leaves its own redo, and a touch after it does not bring back an older one.
+    grab(&mut s, 1, "hand", [1.0, 0.0, 0.0], GripMode::Pin);
+    drag(&mut s, 1, [0.5, 1.2, 0.0]);
+    ticks(&mut s, 10);
+    act(&mut s, Command::Undo);
+    assert_eq!((s.edit_counts(), s.hash()), ((0, 1), start));
+    grab(&mut s, 1, "hand", [1.0, 0.0, 0.0], GripMode::Pin);
+    act(&mut s, Command::Release { hand: 1 });
+    act(&mut s, Command::Redo);
+    assert!(
+        s.mechanism().joints().iter().all(|j| j.enabled) && s.hash() != start,
+        "the drag, not the switch"
+    );
+    act(&mut s, Command::Undo);
     // Two hands that do move something: one undo, and nothing to do again.
     grab(&mut s, 1, "hand", [1.0, 0.0, 0.0], GripMode::Pin);
     grab(&mut s, 2, "arm", [1.0, 0.0, 0.0], GripMode::Pin);

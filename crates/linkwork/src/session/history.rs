@@ -167,8 +167,12 @@ impl Edits {
         self.keep(moment);
     }
 
-    /// A hand takes hold. Hands that have not moved anything yet have one undo together.
-    pub fn begin(&mut self, moment: Moment) {
+    /// A hand takes hold, the first or beside others. Hands that have not moved anything yet have one undo together.
+    pub fn begin(&mut self, moment: Moment, is_first: bool) {
+        if is_first {
+            // Hands before it may have been emptied by an undo or a look back.
+            (self.parked, self.open) = (None, None);
+        }
         let redo = std::mem::take(&mut self.redo);
         self.parked.get_or_insert(redo);
         let newest = self.undo.back().filter(|m| m.gesture.is_some() && m.gesture != moment.gesture);
@@ -213,8 +217,8 @@ impl Edits {
         back
     }
 
-    /// The gesture is taken back, and all that came after it: neither can be done again. If no hand is `left` what could be
-    /// done again before can be once more.
+    /// The gesture is taken back, and all that came after it: neither can be done again. If that was the last
+    /// hand, what could be done again before can be once more.
     pub fn cancel(&mut self, gesture: u64, is_last: bool) {
         if let Some(place) = self.undo.iter().position(|m| m.gesture >= Some(gesture)) {
             self.undo.truncate(place);

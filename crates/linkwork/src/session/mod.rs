@@ -439,7 +439,7 @@ impl Session {
         self.history.branch();
         self.gestures += 1;
         let before = self.moment(Some(self.gestures));
-        self.edits.begin(before.clone());
+        self.edits.begin(before.clone(), self.grips.is_empty());
         let hold = (hand, id, point, mode);
         let grip = Grip::new(&self.base, &self.state, hold, turned, before, self.gestures);
         self.remember_trackers();
@@ -488,7 +488,7 @@ impl Session {
             // A hand that came later now has its start where everything is again.
             for other in others.iter_mut().filter(|g| g.gesture > grip.gesture) {
                 other.before = Moment { gesture: Some(other.gesture), ..grip.before.clone() };
-                self.edits.begin(other.before.clone());
+                self.edits.begin(other.before.clone(), false);
             }
             self.grips = others;
             self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
