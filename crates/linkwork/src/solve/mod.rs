@@ -168,7 +168,7 @@ impl Scaled {
             let [(s0, c0), (s1, c1)] = g.solids.map(|s| &self.roots[s]);
             for r in g.range() {
                 let active = p.is_active(r);
-                let [j0, j1] = &p.rows.jacobian[r];
+                let [j0, j1] = &p.rows.row(r);
                 let w =
                     if active { [scale_half(j0, *s0, c0), scale_half(j1, *s1, c1)] } else { [[0.0; 6]; 2] };
                 let diagonal = dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);

@@ -49,7 +49,7 @@ fn random(edges: &[(u32, u32)], seed: u64) -> (Mechanism, State) {
 
 fn rows_of(m: &Mechanism, s: &State) -> (Rows, Masses) {
     let mut rows = Rows::default();
-    rows.fill(m, s, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
+    rows.fill(m, s, s.time, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
     (rows, Masses::new(m, s))
 }
 
