@@ -47,8 +47,10 @@ pub struct IslandMemory {
     pub substep: f64,
     /// Steps for which rows that depend on each other are still to be solved with care.
     pub care: u32,
-    /// Steps in a row at whose end nothing moved.
+    /// Steps in a row at whose end nothing moved, under the gravity that it had then.
     pub still: u32,
+    /// Gravity of the last step: another one wakes what sleeps.
+    pub gravity: [f64; 3],
     /// The blocks of rows that acted at the end of the last step, in order.
     pub keys: Vec<RowKey>,
     /// Force along each of their rows: the warm start of the next step.
@@ -134,6 +136,7 @@ impl Memory {
             substep: 0.0,
             care: 0,
             still: 0,
+            gravity: [0.0; 3],
             keys: Vec::new(),
             forces: Vec::new(),
             pull: Vec::new(),
@@ -166,7 +169,7 @@ macro_rules! clone_in_place {
 
 clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
 clone_in_place!(Memory: islands);
-clone_in_place!(IslandMemory: solid, substep, care, still, keys, forces, pull);
+clone_in_place!(IslandMemory: solid, substep, care, still, gravity, keys, forces, pull);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
@@ -262,6 +265,11 @@ impl State {
         self.centers[id.index()] = pose.translation + self.rotations[id.index()] * m.solid(id).mass.center;
     }
 
+    /// Wakes every island: for who changes velocities, forces or springs by hand.
+    pub fn wake(&mut self) {
+        self.memory.islands.iter_mut().for_each(|i| i.still = 0);
+    }
+
     /// Moves one solid: translation of its centre and rotation vector, world axes.
     pub fn displace(&mut self, solid: usize, dq: &[f64; 6]) {
         self.centers[solid] += Vector::new(dq[0], dq[1], dq[2]);
@@ -297,6 +305,7 @@ impl State {
             eat(island.substep);
             eat(f64::from(island.care));
             eat(f64::from(island.still));
+            island.gravity.into_iter().for_each(&mut eat);
             island.keys.iter().for_each(|k| eat(f64::from_bits(k.0)));
             island.forces.iter().chain(&island.pull).copied().for_each(&mut eat);
         }

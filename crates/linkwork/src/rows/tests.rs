@@ -1,6 +1,6 @@
 //! Every kernel against finite differences at random poses, and momentum of every row.
 
-use super::Rows;
+use super::{Kind, Rows};
 use crate::joint::{AngleRange, Curve, Direction, Frame, Joint, Mask, Range, Rank, Region, TwistRange};
 use crate::math::{Pose, Random, Vector, exp};
 use crate::{JointId, Mechanism, PlacedShape, Solid, SolidId, State};
@@ -84,8 +84,15 @@ pub(crate) fn two_solids(r: &mut Random) -> Mechanism {
 fn values(m: &Mechanism, s: &State) -> (Rows, Vec<f64>) {
     let mut rows = Rows::default();
     rows.fill(m, s, s.time, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
-    let v =
+    let mut v: Vec<f64> =
         (0..rows.len()).map(|r| if rows.low[r].is_finite() { -rows.low[r] } else { -rows.high[r] }).collect();
+    // Ball joints have their gap along the world's axes and its derivative as seen from the first solid.
+    let start = State::new(m);
+    for g in rows.groups.iter().filter(|g| matches!(g.kind, Kind::Ball { .. })) {
+        let seen = start.rotations[g.solids[0]] * s.rotations[g.solids[0]].inverse();
+        let d = seen * Vector::from_slice(&v[g.range()]);
+        v[g.range()].copy_from_slice(&d.to_array());
+    }
     (rows, v)
 }
 

@@ -47,8 +47,8 @@ impl Island {
         first.map_or(0, |i| self.part.solids[i].0)
     }
 
-    pub fn is_asleep(&self, memory: &IslandMemory, c: &StepConfig) -> bool {
-        c.sleep && !self.restless && memory.still >= STILL
+    pub fn is_asleep(&self, m: &Mechanism, memory: &IslandMemory, c: &StepConfig) -> bool {
+        c.sleep && !self.restless && memory.still >= STILL && memory.gravity == m.gravity.to_array()
     }
 
     /// Takes its share of the whole's state; `memory` is what the whole remembers of it.
@@ -127,6 +127,7 @@ impl Island {
         let moves = |i: usize| s.velocities[i].length_squared() > most || s.spins[i].length_squared() > most;
         let still = !(0..s.centers.len()).any(moves);
         let memory = s.memory.own_mut();
+        memory.gravity = self.part.mechanism.gravity.to_array();
         memory.still = if still { (memory.still + 1).min(STILL) } else { 0 };
         if c.sleep && !self.restless && memory.still >= STILL {
             s.velocities.fill(crate::math::Vector::ZERO);

@@ -204,7 +204,7 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
 impl Workspace {
     /// Steps every island that is awake.
     fn step_islands(&mut self, m: &Mechanism, state: &mut State, c: &StepConfig) {
-        let awake = |(island, memory): (&Island, &IslandMemory)| !island.is_asleep(memory, c);
+        let awake = |(island, memory): (&Island, &IslandMemory)| !island.is_asleep(m, memory, c);
         self.asleep.clear();
         self.asleep.extend(self.islands.iter().zip(&state.memory.islands).map(|pair| !awake(pair)));
         for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {

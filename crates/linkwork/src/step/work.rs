@@ -34,7 +34,7 @@ pub(crate) struct IslandWork {
     pub stages: Stages,
     pub wrenches: Vec<Wrench>,
     pub impulses: Vec<Wrench>,
-    pub lanes: Lanes,
+    pub(super) lanes: Lanes,
     /// `I (I + beta h^2 K)^-1` of the solids whose inertia `tension.rs` raised: what is left of an angular impulse.
     pub raised: Vec<(usize, Matrix)>,
     pub tension: Vec<[f64; 6]>,
@@ -67,8 +67,8 @@ pub(crate) struct IslandWork {
     pub reduced: super::reduced::Scratch,
     pub fixed: Vec<f64>,
     pub push: Vec<[f64; 6]>,
-    pub explicit: super::accelerate::Scratch,
-    pub relaxed: super::relaxation::Scratch,
+    pub(super) explicit: super::accelerate::Scratch,
+    pub(super) relaxed: super::relaxation::Scratch,
     pub ranked: Ranked,
 }
 

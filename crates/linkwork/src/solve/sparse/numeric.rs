@@ -310,7 +310,9 @@ impl<V: Kernel> Numbers<V> {
             let count = node.count as usize;
             let w = &mut w[node.at as usize..node.at as usize + count];
             let arms = arms_of::<V>(p.rows, rows, count);
-            ball[node.at as usize] = arms.is_some();
+            // A joint of which some rows do not take part is no multiple of the unit matrix any more.
+            let whole = |l: usize| p.active.is_empty() || (0..count).all(|r| p.active[rows[l] as usize + r]);
+            ball[node.at as usize] = arms.is_some() && (0..V::WIDTH).all(whole);
             for side in 0..2 {
                 if node.solids[side] == NONE {
                     w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
