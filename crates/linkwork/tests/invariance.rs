@@ -118,9 +118,9 @@ particle bob: mass 1; at 2 0 0; end
 spring idle: object2 bob; hinge 2 1 0 0 0 0; stiffness 100; damping 1; end
 particle hooked: mass 1; at 2.2 0 0; end
 spring zero: object2 hooked; hinge 2 0 0 0 0 0; length 0; stiffness 300; end
-solid crank: shape capsule 0.04 from 0 0 0 to 0.6 0 0; mass 0.6; at 4 0 0; turn 0 0 1 90 deg; end
-solid coupler: shape capsule 0.04 from 0 0 0 to 2 0 0; mass 2; at 4 0.6 0; end
-solid rocker: shape capsule 0.04 from 0 0 0 to 1.2 0 0; mass 1.2; at 6 -0.6 0; turn 0 0 1 90 deg; end
+solid crank: shape capsule 0.04 from 0 0 0 to 0.6 0 0; mass 0.6; at 4 0 0; turn 0 0 1 90 deg; velocity 0.3 0 0; spin 0 0 -1; end
+solid coupler: shape capsule 0.04 from 0 0 0 to 2 0 0; mass 2; at 4 0.6 0; velocity 0.6 0 0; end
+solid rocker: shape capsule 0.04 from 0 0 0 to 1.2 0 0; mass 1.2; at 6 -0.6 0; turn 0 0 1 90 deg; velocity 0.3 0 0; spin 0 0 -0.5; end
 joint pin; object2 crank; at 4 0 0 axis 0 0 1; end
 joint pin; object1 crank; object2 coupler; at 4 0.6 0 axis 0 0 1; end
 joint pin; object1 coupler; object2 rocker; at 6 0.6 0 axis 0 0 1; end

@@ -464,6 +464,11 @@ impl Faults {
         }
         good
     }
+    /// Takes over what another list has.
+    pub fn take(&mut self, other: Faults) {
+        self.list.extend(other.list);
+        self.checks += other.checks;
+    }
     /// Fails with all of them, the first forty in full.
     pub fn done(self, least: usize) {
         assert!(self.checks >= least, "only {} checks were made", self.checks);
