@@ -137,7 +137,7 @@ impl Scene {
     /// Rows and masses at the pose.
     pub fn fill(&self, rows: &mut Rows, masses: &mut Masses) {
         masses.update(&self.m, &self.state);
-        rows.fill(&self.m, &self.state, self.joints(), |j| self.graph.default_rank(j));
+        rows.fill(&self.m, &self.state, self.state.time, self.joints(), |j| self.graph.default_rank(j));
     }
 
     /// What one frame of free fall asks of the constraints: `b = -J (M^-1 f dt^2)`, in metres.

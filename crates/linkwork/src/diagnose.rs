@@ -129,7 +129,7 @@ fn examine(
     tolerance: f64,
 ) -> (usize, Vec<Dependency>) {
     let mut rows = Rows::default();
-    rows.fill(m, state, island.joints.iter().copied(), |j| graph.default_rank(j));
+    rows.fill(m, state, state.time, island.joints.iter().copied(), |j| graph.default_rank(j));
     let masses = Masses::new(m, state);
     // Equalities, forest first: then the loop closures are the ones found wanting, as a person would blame them.
     let mut order: Vec<(usize, usize)> = Vec::new();
@@ -146,7 +146,8 @@ fn examine(
         .iter()
         .map(|&(k, r)| {
             let s = rows.groups[k].solids;
-            [masses.accelerate(s[0], &rows.jacobian[r][0]), masses.accelerate(s[1], &rows.jacobian[r][1])]
+            let row = rows.row(r);
+            [masses.accelerate(s[0], &row[0]), masses.accelerate(s[1], &row[1])]
         })
         .collect();
     let entry = |i: usize, j: usize| {
@@ -156,7 +157,7 @@ fn examine(
         for a in 0..2 {
             for b in 0..2 {
                 if si[a] == sj[b] && masses.moves(si[a]) {
-                    sum += dot6(&rows.jacobian[ri][a], &scaled[j][b]);
+                    sum += dot6(&rows.row(ri)[a], &scaled[j][b]);
                 }
             }
         }

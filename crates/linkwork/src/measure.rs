@@ -64,7 +64,7 @@ impl Meter {
         let soft =
             !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0 || !j.drives.is_empty());
         if soft {
-            self.rows.fill_motion(m, s, |_| crate::joint::Rank::Primary);
+            self.rows.fill_motion(m, s, s.time, |_| crate::joint::Rank::Primary);
             for g in &self.rows.groups {
                 if let Law::Soft { stiffness, .. } = g.law {
                     let gaps: f64 = g.range().map(|r| self.rows.wanted(r).powi(2)).sum();
@@ -93,7 +93,7 @@ impl Meter {
 
     /// The largest gaps of a state over what is rigid and holds at its time: joints and motors without softness.
     pub fn gaps(&mut self, m: &Mechanism, s: &State) -> Gaps {
-        self.rows.fill_motion(m, s, |_| crate::joint::Rank::Primary);
+        self.rows.fill_motion(m, s, s.time, |_| crate::joint::Rank::Primary);
         crate::step::rigid_gaps(&self.rows)
     }
 
@@ -104,7 +104,7 @@ impl Meter {
 
     /// The gap of every joint that is rigid and holds at the state's time, in joint order.
     pub fn joint_gaps(&mut self, m: &Mechanism, s: &State) -> Vec<(JointId, Gaps)> {
-        self.rows.fill_motion(m, s, |_| crate::joint::Rank::Primary);
+        self.rows.fill_motion(m, s, s.time, |_| crate::joint::Rank::Primary);
         let joints = self.rows.groups.iter().filter(|g| g.source == Source::Joint && g.law == Law::Hold);
         joints.map(|g| (g.joint, self.rows.group_gaps(g))).collect()
     }

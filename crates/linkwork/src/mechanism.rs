@@ -1,13 +1,15 @@
 //! What a mechanism *is*: solids, joints and what they refer to. Constant while it moves; see [`crate::State`] for
 //! where it is.
 
+mod part;
+
+pub(crate) use part::Part;
+
 use crate::force::{Force, Spring};
-use crate::graph::Island;
 use crate::joint::{Joint, JointId};
 use crate::material::Material;
 use crate::math::Vector;
 use crate::solid::{Kernel, Solid, SolidId};
-use crate::state::State;
 use crate::trajectory::Trajectory;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,6 +55,9 @@ pub struct Mechanism {
     /// Acceleration of free fall.
     pub gravity: Vector,
     epoch: u64,
+    /// Where this is a part of another mechanism: what its joints and springs are called there.
+    outer_joints: Vec<u32>,
+    outer_springs: Vec<u32>,
 }
 
 /// Most scalar rows of one joint: every condition the language has, several times over.
@@ -96,6 +101,8 @@ impl Mechanism {
             springs: Vec::new(),
             gravity: Vector::new(0.0, -9.81, 0.0),
             epoch: next_epoch(),
+            outer_joints: Vec::new(),
+            outer_springs: Vec::new(),
         }
     }
 
@@ -222,6 +229,14 @@ impl Mechanism {
     pub fn counter(&self, id: JointId) -> usize {
         self.counters[id.index()] as usize
     }
+    /// What the joint is called in the mechanism that this one is a part of: rows keep their identity there.
+    pub(crate) fn outer_joint(&self, id: JointId) -> u32 {
+        self.outer_joints.get(id.index()).copied().unwrap_or(id.0)
+    }
+    /// The same for a spring.
+    pub(crate) fn outer_spring(&self, k: u32) -> u32 {
+        self.outer_springs.get(k as usize).copied().unwrap_or(k)
+    }
     /// How many counted angles the state remembers.
     pub fn counter_count(&self) -> usize {
         self.counter_count as usize
@@ -250,85 +265,6 @@ impl Mechanism {
             format!("{a}–{b} (constraint {})", id.0 + 1)
         } else {
             joint.name.clone()
-        }
-    }
-}
-
-/// An island by itself: a mechanism of its solids and joints, renumbered in the same order, and the fixed solids they
-/// touch. Work on a part costs what the part costs, however many other islands there are.
-pub(crate) struct Part {
-    /// The part.
-    pub mechanism: Mechanism,
-    /// Per solid of the part: which one of the whole.
-    pub solids: Vec<SolidId>,
-    /// Per joint of the part: which one of the whole.
-    pub joints: Vec<JointId>,
-}
-
-impl Part {
-    /// Cuts an island out. Whatever cannot move is fixed here, where the state has it.
-    pub fn new(m: &Mechanism, island: &Island) -> Self {
-        let mut solids = island.solids.clone();
-        let ends = island.joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
-        solids.extend(ends.filter(|s| m.solid(*s).is_fixed()));
-        solids.push(SolidId::WORLD);
-        solids.sort_unstable();
-        solids.dedup();
-        let mut part = Mechanism::new();
-        part.solids.clear();
-        for s in &solids {
-            let whole = m.solid(*s);
-            let kernel = if whole.is_fixed() { Kernel::Fixed } else { Kernel::Dynamic };
-            // Names and shapes stay behind: nothing that works on a part looks at them, except for the extent.
-            let mut solid = Solid { kernel, particle: whole.particle, mass: whole.mass, ..Solid::new("") };
-            solid.mobility = whole.mobility;
-            solid.shapes.clone_from(&whole.shapes);
-            part.solids.push(solid);
-        }
-        for j in &island.joints {
-            let mut joint = m.joint(*j).clone();
-            for f in &mut joint.frames {
-                f.solid = SolidId(solids.partition_point(|s| *s < f.solid) as u32);
-            }
-            part.counters.push(part.counter_count);
-            part.counter_count += joint.counted_ranges().count() as u32;
-            part.joints.push(joint);
-        }
-        Self { mechanism: part, solids, joints: island.joints.clone() }
-    }
-
-    /// The part's state, taken from the whole's.
-    pub fn state(&self, m: &Mechanism, whole: &State) -> State {
-        let pick = |v: &[Vector]| self.solids.iter().map(|s| v[s.index()]).collect();
-        let mut angles = Vec::with_capacity(self.mechanism.counter_count());
-        for (k, j) in self.joints.iter().enumerate() {
-            let count = self.mechanism.joints[k].counted_ranges().count();
-            angles.extend_from_slice(&whole.angles[m.counter(*j)..m.counter(*j) + count]);
-        }
-        State {
-            time: whole.time,
-            centers: pick(&whole.centers),
-            rotations: self.solids.iter().map(|s| whole.rotations[s.index()]).collect(),
-            velocities: pick(&whole.velocities),
-            spins: pick(&whole.spins),
-            angles,
-            memory: Default::default(),
-        }
-    }
-
-    /// Puts poses and counted angles back.
-    pub fn put_back(&self, m: &Mechanism, part: &State, whole: &mut State) {
-        for (k, s) in self.solids.iter().enumerate() {
-            whole.centers[s.index()] = part.centers[k];
-            whole.rotations[s.index()] = part.rotations[k];
-        }
-        for (k, j) in self.joints.iter().enumerate() {
-            let (from, count) = (
-                self.mechanism.counter(JointId(k as u32)),
-                self.mechanism.joints[k].counted_ranges().count(),
-            );
-            whole.angles[m.counter(*j)..m.counter(*j) + count]
-                .copy_from_slice(&part.angles[from..from + count]);
         }
     }
 }

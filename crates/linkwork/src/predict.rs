@@ -121,7 +121,7 @@ mod tests {
         let graph = Graph::new(&m);
         let state = crate::State::new(&m);
         let mut rows = crate::rows::Rows::default();
-        rows.fill(&m, &state, graph.islands[0].joints.iter().copied(), |j| graph.default_rank(j));
+        rows.fill(&m, &state, state.time, graph.islands[0].joints.iter().copied(), |j| graph.default_rank(j));
         let mut solver = crate::solve::SparseDirect::new();
         crate::solve::LinearSolver::analyse(&mut solver, &rows, &crate::rows::Masses::new(&m, &state));
         let elimination = elimination_order(&m, &graph.islands[0]);

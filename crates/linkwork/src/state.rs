@@ -3,6 +3,7 @@
 use crate::joint::{Direction, JointId};
 use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
+use crate::rows::{RowKey, Rows};
 use crate::solid::{Kernel, SolidId};
 use serde::{Deserialize, Serialize};
 
@@ -29,15 +30,127 @@ pub struct State {
     pub memory: Memory,
 }
 
-/// What a step leaves for the next one. Part of the snapshot: the same state has the same future, bit for bit.
+/// What a step leaves for the next one, island by island. Part of the snapshot: the same state has the same future, bit
+/// for bit.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Length of the last step; zero before the first.
-    pub step: f64,
-    /// Force along each row that acted at the end of the last step: the first guess of the next.
+    /// In the order of their solids. Empty: nothing has moved yet.
+    pub islands: Vec<IslandMemory>,
+}
+
+/// What one island remembers.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IslandMemory {
+    /// Its lowest solid that can move: by it the island is known again.
+    pub solid: u32,
+    /// Length of its last substep; zero before the first.
+    pub substep: f64,
+    /// Steps for which rows that depend on each other are still to be solved with care.
+    pub care: u32,
+    /// Steps in a row at whose end nothing moved, under the gravity that it had then.
+    pub still: u32,
+    /// Gravity of the last step: another one wakes what sleeps.
+    pub gravity: [f64; 3],
+    /// The blocks of rows that acted at the end of the last step, in order.
+    pub keys: Vec<RowKey>,
+    /// Force along each of their rows: the warm start of the next step.
     pub forces: Vec<f64>,
     /// Forces by which taut joints make solids harder to turn; empty where that is not needed.
     pub pull: Vec<f64>,
+}
+
+impl IslandMemory {
+    /// Did this block of rows act at the end of the last step?
+    pub fn knows(&self, key: RowKey) -> bool {
+        self.substep > 0.0 && self.keys.binary_search(&key).is_ok()
+    }
+
+    /// The forces remembered for these blocks, zero for those that are new.
+    pub(crate) fn recall(&self, rows: &Rows, out: &mut Vec<f64>) {
+        self.recall_from(&self.forces, rows, out);
+    }
+
+    /// As [`recall`](Self::recall), for the forces that make solids harder to turn. False: there are none.
+    pub(crate) fn recall_pull(&self, rows: &Rows, out: &mut Vec<f64>) -> bool {
+        if self.pull.is_empty() {
+            return false;
+        }
+        self.recall_from(&self.pull, rows, out);
+        true
+    }
+
+    fn recall_from(&self, from: &[f64], rows: &Rows, out: &mut Vec<f64>) {
+        out.clear();
+        if self.keys == rows.keys && from.len() == rows.len() {
+            return out.extend_from_slice(from);
+        }
+        out.resize(rows.len(), 0.0);
+        // Both are in order: one walk over both.
+        let (mut k, mut at) = (0, 0);
+        for (g, key) in rows.groups.iter().zip(&rows.keys) {
+            while k < self.keys.len() && self.keys[k] < *key {
+                at += self.keys[k].count();
+                k += 1;
+            }
+            if self.keys.get(k) == Some(key)
+                && let Some(known) = from.get(at..at + g.count)
+            {
+                out[g.range()].copy_from_slice(known);
+            }
+        }
+    }
+
+    /// What a step leaves behind: its last substep and the forces along its rows.
+    pub(crate) fn remember(&mut self, h: f64, keys: &[RowKey], forces: impl Iterator<Item = f64>) {
+        self.substep = h;
+        if self.keys != keys {
+            self.keys.clear();
+            self.keys.extend_from_slice(keys);
+        }
+        self.forces.clear();
+        self.forces.extend(forces);
+        self.pull.clear();
+    }
+
+    /// Lengths fit each other and every number can be computed with.
+    pub(crate) fn is_sound(&self) -> bool {
+        let rows: usize = self.keys.iter().map(|k| k.count()).sum();
+        self.substep.is_finite()
+            && self.forces.len() == rows
+            && [0, rows].contains(&self.pull.len())
+            && self.forces.iter().chain(&self.pull).all(|x| x.is_finite())
+            && self.keys.is_sorted()
+    }
+
+    /// About the bytes that it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + 8 * (self.keys.len() + self.forces.len() + self.pull.len())
+    }
+}
+
+impl Memory {
+    /// The memory of a state that is one island.
+    pub(crate) fn own(&self) -> &IslandMemory {
+        const NONE: &IslandMemory = &IslandMemory {
+            solid: 0,
+            substep: 0.0,
+            care: 0,
+            still: 0,
+            gravity: [0.0; 3],
+            keys: Vec::new(),
+            forces: Vec::new(),
+            pull: Vec::new(),
+        };
+        self.islands.first().unwrap_or(NONE)
+    }
+
+    /// The same, to be written.
+    pub(crate) fn own_mut(&mut self) -> &mut IslandMemory {
+        if self.islands.is_empty() {
+            self.islands.push(IslandMemory::default());
+        }
+        &mut self.islands[0]
+    }
 }
 
 /// By hand, since a derived `clone_from` would allocate anew: steps copy states and must not.
@@ -55,7 +168,8 @@ macro_rules! clone_in_place {
 }
 
 clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
-clone_in_place!(Memory: step, forces, pull);
+clone_in_place!(Memory: islands);
+clone_in_place!(IslandMemory: solid, substep, care, still, gravity, keys, forces, pull);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
@@ -151,6 +265,11 @@ impl State {
         self.centers[id.index()] = pose.translation + self.rotations[id.index()] * m.solid(id).mass.center;
     }
 
+    /// Wakes every island: for who changes velocities, forces or springs by hand.
+    pub fn wake(&mut self) {
+        self.memory.islands.iter_mut().for_each(|i| i.still = 0);
+    }
+
     /// Moves one solid: translation of its centre and rotation vector, world axes.
     pub fn displace(&mut self, solid: usize, dq: &[f64; 6]) {
         self.centers[solid] += Vector::new(dq[0], dq[1], dq[2]);
@@ -181,8 +300,15 @@ impl State {
         }
         self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
-        eat(self.memory.step);
-        self.memory.forces.iter().chain(&self.memory.pull).copied().for_each(&mut eat);
+        for island in &self.memory.islands {
+            eat(f64::from(island.solid));
+            eat(island.substep);
+            eat(f64::from(island.care));
+            eat(f64::from(island.still));
+            island.gravity.into_iter().for_each(&mut eat);
+            island.keys.iter().for_each(|k| eat(f64::from_bits(k.0)));
+            island.forces.iter().chain(&island.pull).copied().for_each(&mut eat);
+        }
         h
     }
 }

@@ -54,7 +54,7 @@ fn refilling_refactoring_and_solving_allocate_nothing() {
     for round in 0..4 {
         let before = CALLS.get();
         state.displace(3, &[1e-3 * f64::from(round), 0.0, 0.0, 0.0, 1e-2, 0.0]);
-        rows.fill(&m, &state, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+        rows.fill(&m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
         masses.update(&m, &state);
         solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
         let report = solver.solve(&b, &mut lambda, &work);
@@ -109,7 +109,7 @@ fn memory_grows_with_the_scene() {
                 let graph = Graph::new(&m);
                 let state = State::new(&m);
                 let mut rows = Rows::default();
-                rows.fill(&m, &state, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+                rows.fill(&m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
                 let masses = Masses::new(&m, &state);
                 let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).sin()).collect();
                 let mut lambda = vec![0.0; b.len()];

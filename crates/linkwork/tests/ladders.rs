@@ -14,7 +14,7 @@ fn ladder(bars: usize, patterns: usize, heavy: f64) -> Mechanism {
 fn falling(m: &Mechanism) -> (Rows, Masses, Vec<f64>) {
     let (graph, state) = (Graph::new(m), State::new(m));
     let mut rows = Rows::default();
-    rows.fill(m, &state, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+    rows.fill(m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
     let g: Vector = m.gravity / 60.0;
     let fall: Vec<[f64; 6]> = m
         .solids()

@@ -62,7 +62,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
                 }
                 let (mut r, mut masses) = (Rows::default(), Masses::default());
                 let joints = (0..m.joints().len() as u32).map(JointId);
-                r.fill(&m, &state, joints, |j| graph.default_rank(j));
+                r.fill(&m, &state, state.time, joints, |j| graph.default_rank(j));
                 masses.update(&m, &state);
                 let b = if side == "random" { random(&r, &masses) } else { swing(&r, &masses, p.dt) };
                 let tolerance = p.tolerance * largest(b.iter().map(|x| x.abs()));

@@ -55,7 +55,7 @@ impl LinearSolver for ConjugateGradients {
         for g in &p.rows.groups {
             for r in g.range() {
                 let of = |side: usize| -> f64 {
-                    let half = &p.rows.jacobian[r][side];
+                    let half = &p.rows.row(r)[side];
                     let pushed = p.masses.accelerate(g.solids[side], half);
                     half.iter().zip(pushed).map(|(a, b)| a * b).sum()
                 };
@@ -112,8 +112,7 @@ impl LinearSolver for ConjugateGradients {
 /// Gravity is the only force. Turns go on as they were: the paper is silent on them. The largest gap at the end.
 pub fn step(m: &Mechanism, s: &mut State, corrector: &mut Corrector, budget: &Budget, dt: f64) -> f64 {
     // Erratum 3: half a step of acceleration at first.
-    let over = if s.memory.step > 0.0 { dt } else { 0.5 * dt };
-    s.memory.step = dt;
+    let over = if s.time > 0.0 { dt } else { 0.5 * dt };
     let before = s.clone();
     s.time += dt;
     for i in 0..m.solids().len() {
@@ -162,7 +161,7 @@ mod tests {
         }
         let s = State::new(&m);
         let (mut rows, mut masses) = (Rows::default(), Masses::default());
-        rows.fill(&m, &s, (0..6).map(JointId), |_| linkwork::Rank::Primary);
+        rows.fill(&m, &s, s.time, (0..6).map(JointId), |_| linkwork::Rank::Primary);
         masses.update(&m, &s);
         let problem = Problem { rows: &rows, masses: &masses, active: &[], damping: None };
         let b: Vec<f64> = (0..rows.len()).map(|k| 0.1 + k as f64).collect();

@@ -241,13 +241,15 @@ pub fn momentum(bench: &Bench) -> Result<Found, Failure> {
             let mut worst = [0.0_f64; 2];
             let (mut points, mut gap) = (Vec::new(), Vec::new());
             let mut w = Workspace::new();
-            let rows_of = m.scalar_constraints();
+            // What a step leaves behind, with which every joint counts as known.
+            let mut moved = s.clone();
+            step(&m, &mut moved, &mut w, &c);
+            let moved = moved.memory;
             for pass in 1..=p.passes {
                 // At rest, and as if it had moved before: open joints are then corrected in one pass, not closed first.
                 s.velocities.fill(Vector::ZERO);
                 s.spins.fill(Vector::ZERO);
-                s.memory.step = c.dt;
-                s.memory.forces = vec![0.0; rows_of];
+                s.memory.clone_from(&moved);
                 let before = s.clone();
                 let r = step(&m, &mut s, &mut w, &c);
                 if r.rejected.is_some() || bench.out_of_time() {

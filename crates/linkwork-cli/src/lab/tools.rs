@@ -255,7 +255,7 @@ impl Corrector {
     /// Rows and masses at a pose.
     pub fn fill(&mut self, m: &Mechanism, s: &State) -> f64 {
         let joints = (0..m.joints().len() as u32).map(JointId);
-        self.rows.fill(m, s, joints, |j| self.graph.default_rank(j));
+        self.rows.fill(m, s, s.time, joints, |j| self.graph.default_rank(j));
         self.masses.update(m, s);
         self.rows.gaps().worst()
     }

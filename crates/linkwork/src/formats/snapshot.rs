@@ -28,7 +28,7 @@ use std::fmt::{self, Write};
 
 const MAGIC: &[u8; 8] = b"LWSTATE\n";
 /// Goes up whenever the fields of [`State`] change.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER: usize = 36;
 
 /// Why bytes are not a state of this mechanism.
@@ -114,8 +114,9 @@ fn is_sound(m: &Mechanism, s: &State) -> bool {
         && s.angles.len() == m.counter_count()
         && s.is_finite()
         && s.rotations.iter().all(|q| (q.length() - 1.0).abs() < 1e-6)
-        && s.angles.iter().chain(&s.memory.forces).all(|x| x.is_finite())
-        && s.memory.step.is_finite()
+        && s.angles.iter().all(|x| x.is_finite())
+        && s.memory.islands.iter().all(|i| i.is_sound() && (i.solid as usize) < n)
+        && s.memory.islands.is_sorted_by(|a, b| a.solid < b.solid)
 }
 
 fn word<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Error> {
@@ -262,12 +263,13 @@ mod tests {
     fn states_that_do_not_fit_are_refused() {
         let m = swing();
         let good = State::new(&m);
-        let spoil: [&dyn Fn(&mut State); 5] = [
+        let spoil: [&dyn Fn(&mut State); 6] = [
             &|s| s.centers.truncate(1),
             &|s| s.angles.push(0.0),
             &|s| s.velocities[1].x = f64::INFINITY,
             &|s| s.rotations[1].w += 1.0,
-            &|s| s.memory.forces = vec![f64::NAN],
+            &|s| s.memory.own_mut().forces = vec![0.0],
+            &|s| s.memory.own_mut().substep = f64::NAN,
         ];
         for spoil in spoil {
             let mut s = good.clone();

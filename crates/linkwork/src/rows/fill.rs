@@ -1,7 +1,7 @@
-//! From joints to rows: count, reserve, fill, check.
+//! From joints to rows: how many a joint has, and what is in them.
 
-use super::{CountedAngle, Group, HalfRow, Law, Rows, Source, Unit, angular, half, linear};
-use crate::joint::{AngleKind, Direction, Joint, JointId, Range, Rank, Region};
+use super::{CountedAngle, HalfRow, Unit, angular, half, linear};
+use crate::joint::{AngleKind, Direction, Joint, JointId, Range, Region};
 use crate::math::{Rotation, Vector, perpendicular, unwrap_angle};
 use crate::mechanism::Mechanism;
 use crate::state::State;
@@ -77,51 +77,33 @@ fn ring_bounds(range: &Range) -> bool {
     range.min > 0.0 || range.max < f64::INFINITY
 }
 
-impl Rows {
-    /// Fills the rows of the joints in `joints` that hold at the state's time; `rank` tells the priority of joints that
-    /// have none of their own.
-    pub fn fill(
-        &mut self,
-        m: &Mechanism,
-        s: &State,
-        joints: impl IntoIterator<Item = JointId>,
-        rank: impl Fn(JointId) -> Rank,
-    ) {
-        self.clear();
-        for id in joints {
-            let j = m.joint(id);
-            if !j.holds_at(s.time) || m.is_inert(j) {
-                continue;
-            }
-            let (first, expected) = (self.len(), count(j));
-            if expected == 0 {
-                continue;
-            }
-            let points = self.fill_joint(m, s, id, j);
-            let filled = self.len() - first;
-            debug_assert_eq!(filled, expected, "rows of joint {id:?}");
-            self.groups.push(Group {
-                joint: id,
-                solids: j.frames.map(|f| f.solid.index()),
-                first,
-                count: filled,
-                rank: j.rank.unwrap_or_else(|| rank(id)),
-                weight: j.weight,
-                compliance: j.compliance,
-                source: Source::Joint,
-                law: if j.compliance > 0.0 {
-                    Law::Soft { stiffness: 1.0 / j.compliance, damping: j.damping }
-                } else {
-                    Law::Hold
-                },
-                most_force: j.most_force,
-                points,
-            });
+/// Writes the rows of one block, in order.
+pub(super) struct Writer<'a> {
+    /// First row of the block among all rows.
+    pub first: usize,
+    /// Rows written so far.
+    pub filled: usize,
+    pub general: &'a mut [[HalfRow; 2]],
+    pub low: &'a mut [f64],
+    pub high: &'a mut [f64],
+    pub unit: &'a mut [Unit],
+    pub angles: &'a mut Vec<CountedAngle>,
+    /// Where squared distances are noted; `None`: distances are kept as they are.
+    pub squares: Option<&'a mut Vec<(usize, f64)>>,
+}
+
+impl Writer<'_> {
+    pub(super) fn push(&mut self, unit: Unit, row: [HalfRow; 2], low: f64, high: f64) {
+        let r = self.filled;
+        self.filled += 1;
+        if r < self.low.len() {
+            (self.general[r], self.unit[r], self.low[r], self.high[r]) = (row, unit, low, high);
         }
     }
 
     /// The rows of one joint; tells where its anchors are.
-    pub(super) fn fill_joint(&mut self, m: &Mechanism, s: &State, id: JointId, j: &Joint) -> [Vector; 2] {
+    pub(super) fn joint(&mut self, m: &Mechanism, s: &State, id: JointId) -> [Vector; 2] {
+        let j = m.joint(id);
         let e = Ends::new(m, s, j);
         self.fill_locks(&e, j);
         for region in &j.regions {
@@ -131,7 +113,7 @@ impl Rows {
             self.fill_distance(&e, length);
         }
         let mut slot = m.counter(id);
-        let mut counted = |rows: &mut Rows, raw: f64, range: Range| {
+        let mut counted = |rows: &mut Self, raw: f64, range: Range| {
             let value = unwrap_angle(raw, s.angles[slot]);
             let winds = range.max - range.min > std::f64::consts::TAU;
             rows.angles.push(CountedAngle { slot, value, winds });
@@ -278,10 +260,9 @@ impl Rows {
             return self.coincide(e);
         }
         let (v, row) = linear::distance(e.p[0], e.p[1], e.c[0], e.c[1]);
-        if self.squared {
+        if let Some(squares) = &mut self.squares {
             // (|d|^2 - L^2)' = 2 |d| |d|'
-            let at = self.cursor.unwrap_or(self.len());
-            self.squares.push((at, length));
+            squares.push((self.first + self.filled, length));
             let row = row.map(|half| half.map(|x| 2.0 * v * x));
             return self.equal(Unit::Length, row, v * v - length * length);
         }

@@ -9,22 +9,23 @@
 //! grows with `J dq`, and the row asks for `J dq = target - v`.
 
 mod angular;
-mod arms;
+mod ball;
 mod fill;
+mod key;
+mod layout;
 mod linear;
 mod masses;
 mod motion;
-mod plan;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use arms::Wrench;
-use arms::symmetric;
 pub(crate) use fill::count as row_count;
+pub use key::{RowKey, Source};
 pub use masses::Masses;
 
 use crate::joint::{JointId, Rank};
-use crate::math::Vector;
+use crate::math::{Matrix, Vector};
+use crate::state::State;
 
 /// What a row's value is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,23 +55,37 @@ pub struct Group {
     pub compliance: f64,
     /// What made the rows.
     pub source: Source,
+    /// What the rows are made of, and where their numbers stand.
+    pub kind: Kind,
     /// What the rows ask of a motion in time.
     pub law: Law,
     /// Largest force or torque along a row, in either direction.
     pub most_force: f64,
-    /// Where forces act on the two solids, world.
-    pub points: [Vector; 2],
 }
 
-/// What made a group of rows.
+/// What the rows of a block are made of. Each kind has its operators in one file; all of them can be read row by row
+/// through [`Rows::row`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The joint itself.
-    Joint,
-    /// A motor of the joint, by its place in [`crate::Joint::drives`].
-    Drive(u32),
-    /// A spring, by its place in [`crate::Mechanism::springs`]; it belongs to no joint.
-    Spring(u32),
+pub enum Kind {
+    /// A ball joint: two arms (`ball.rs`).
+    Ball {
+        /// Place among the ball joints.
+        index: u32,
+    },
+    /// Rows written out in full.
+    General {
+        /// First row among those written out.
+        row: u32,
+        /// Place among such blocks.
+        block: u32,
+    },
+}
+
+/// A force and a torque about the centre of mass, or an impulse and an angular impulse.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Wrench {
+    pub linear: Vector,
+    pub angular: Vector,
 }
 
 /// What rows ask of a motion in time. Assembly knows [`Law::Hold`] only.
@@ -103,13 +118,22 @@ impl Group {
 /// Half a row: how the value answers to a translation and a rotation of one solid.
 pub type HalfRow = [f64; 6];
 
-/// Flat rows of some joints of a mechanism. Scratch: refilled whenever poses change, never saved.
+/// Rows of some joints, motors and springs of a mechanism, in blocks. Scratch: filled anew whenever poses change, never
+/// saved.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// One per joint that makes rows, in joint order.
+    /// The blocks: joints in joint order, then motors, then springs.
     pub groups: Vec<Group>,
-    /// Per row: answer to the first and the second solid.
-    pub jacobian: Vec<[HalfRow; 2]>,
+    /// Per block: its identity.
+    pub keys: Vec<RowKey>,
+    /// Per row: its block.
+    group_at: Vec<u32>,
+    /// Per ball joint: from the centres of mass to the second anchor.
+    arms: Vec<[Vector; 2]>,
+    /// Per row that is written out: answer to the first and the second solid.
+    general: Vec<[HalfRow; 2]>,
+    /// Per block of such rows: where forces act on the two solids, world.
+    points: Vec<[Vector; 2]>,
     /// Per row: least allowed `J dq`.
     pub low: Vec<f64>,
     /// Per row: largest allowed `J dq`.
@@ -121,27 +145,11 @@ pub struct Rows {
     /// Per row, what solvers add to the diagonal of `A`: the give of soft rows over one step. Empty: all rows are rigid.
     pub softness: Vec<f64>,
     /// What stays the same between two fillings with motion.
-    plan: plan::Plan,
-    /// How rigid ball joints are written. Stays through fills; only filling with motion heeds it.
-    pub(crate) balls: BallRows,
-    /// Where the next row goes while rows are rewritten.
-    cursor: Option<usize>,
+    layout: layout::Layout,
     /// Distances are kept as `|d|^2 - L^2` instead of `|d| - L`: an experiment of Hong 2005. Stays through fills.
     pub squared: bool,
     /// The rows that are squared, with their length.
     squares: Vec<(usize, f64)>,
-}
-
-/// How the rows of rigid ball joints are written (see `arms.rs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum BallRows {
-    /// Along the axes of the first frame: the exact derivative of the gap, however wide it is.
-    #[default]
-    Frame,
-    /// Along the axes of the world.
-    World,
-    /// As `World`, but known by their arms alone: Jacobians and points are not written.
-    Arms,
 }
 
 /// An angle with its whole turns.
@@ -247,13 +255,61 @@ impl Rows {
         (0..self.len()).map(|r| self.wanted(r).powi(2)).sum()
     }
 
+    /// Answer of one row to its first and second solid.
+    pub fn row(&self, row: usize) -> [HalfRow; 2] {
+        let g = &self.groups[self.group_at[row] as usize];
+        [self.half_row(g, row - g.first, 0), self.half_row(g, row - g.first, 1)]
+    }
+
+    /// Half of row `k` of a block.
+    #[inline(always)]
+    pub fn half_row(&self, g: &Group, k: usize, side: usize) -> HalfRow {
+        match g.kind {
+            Kind::Ball { index } => ball::half_row(&self.arms[index as usize], k, side),
+            Kind::General { row, .. } => self.general[row as usize + k][side],
+        }
+    }
+
+    /// Arms of the ball joint whose first row this is; `None` for anything else.
+    #[inline(always)]
+    pub(crate) fn arms(&self, first: usize) -> Option<&[Vector; 2]> {
+        match self.groups[self.group_at[first] as usize].kind {
+            Kind::Ball { index } => Some(&self.arms[index as usize]),
+            Kind::General { .. } => None,
+        }
+    }
+
+    /// Half of a row that stands `k` behind `first`, the first of its block.
+    #[inline(always)]
+    pub(crate) fn half_behind(&self, first: usize, k: usize, side: usize) -> HalfRow {
+        self.half_row(&self.groups[self.group_at[first] as usize], k, side)
+    }
+
+    /// Blocks that are anything but a plain ball joint: whatever is soft, driven, limited or one-sided is among them.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &Group> {
+        self.layout.others.iter().map(|k| &self.groups[*k as usize])
+    }
+
+    /// `J x` of one row, for motions of its two solids.
+    pub(crate) fn along(&self, row: usize, x: [&HalfRow; 2]) -> f64 {
+        let [a, b] = self.row(row);
+        dot6(&a, x[0]) + dot6(&b, x[1])
+    }
+
+    /// `J v` of one row.
+    pub(crate) fn speed(&self, row: usize, s: &State) -> f64 {
+        let solids = self.groups[self.group_at[row] as usize].solids;
+        let [a, b] = solids.map(|i| twist(s, i));
+        self.along(row, [&a, &b])
+    }
+
     /// `out[row] = J dq`.
     pub fn apply(&self, dq: &[[f64; 6]], out: &mut [f64]) {
         for g in &self.groups {
             let [a, b] = g.solids;
-            for r in g.range() {
-                let [ja, jb] = &self.jacobian[r];
-                out[r] = dot6(ja, &dq[a]) + dot6(jb, &dq[b]);
+            for k in 0..g.count {
+                out[g.first + k] =
+                    dot6(&self.half_row(g, k, 0), &dq[a]) + dot6(&self.half_row(g, k, 1), &dq[b]);
             }
         }
     }
@@ -266,12 +322,8 @@ impl Rows {
                 if !masses.moves(solid) {
                     continue;
                 }
-                let mut force = [0.0; 6];
-                for r in g.range() {
-                    for (f, j) in force.iter_mut().zip(&self.jacobian[r][side]) {
-                        *f += j * lambda[r];
-                    }
-                }
+                let w = self.pull(g, side, lambda);
+                let force = half(w.linear, w.angular);
                 let moved = masses.accelerate(solid, &force);
                 for (q, m) in dq[solid].iter_mut().zip(&moved) {
                     *q += m;
@@ -280,29 +332,92 @@ impl Rows {
         }
     }
 
+    /// `J^T lambda` per solid.
+    pub(crate) fn collect(&self, lambda: &[f64], out: &mut [Wrench]) {
+        out.fill(Wrench::default());
+        ball::collect(self, lambda, out);
+        for g in self.others() {
+            for side in 0..2 {
+                let w = self.pull(g, side, lambda);
+                out[g.solids[side]].linear += w.linear;
+                out[g.solids[side]].angular += w.angular;
+            }
+        }
+    }
+
+    /// `J^T lambda` of one block on one of its solids.
+    pub(crate) fn pull(&self, g: &Group, side: usize, lambda: &[f64]) -> Wrench {
+        let mut sum = [0.0; 6];
+        for k in 0..g.count {
+            let j = self.half_row(g, k, side);
+            let l = lambda[g.first + k];
+            for (s, j) in sum.iter_mut().zip(&j) {
+                *s += j * l;
+            }
+        }
+        Wrench { linear: Vector::new(sum[0], sum[1], sum[2]), angular: Vector::new(sum[3], sum[4], sum[5]) }
+    }
+
+    /// `out[row] = J v`.
+    pub(crate) fn speeds(&self, s: &State, out: &mut Vec<f64>) {
+        out.resize(self.len(), 0.0);
+        ball::speeds(self, s, out);
+        for g in self.others() {
+            let [a, b] = g.solids.map(|i| twist(s, i));
+            for k in 0..g.count {
+                out[g.first + k] = dot6(&self.half_row(g, k, 0), &a) + dot6(&self.half_row(g, k, 1), &b);
+            }
+        }
+    }
+
+    /// The largest gaps of plain ball joints.
+    pub(crate) fn ball_gaps(&self) -> Gaps {
+        ball::gaps(self)
+    }
+
+    /// The stiffness `(F.r) 1 - sym(r F^T)` of all solids under these forces: its upper triangle (see `step/tension.rs`).
+    pub(crate) fn tension(&self, s: &State, forces: &[f64], out: &mut [[f64; 6]]) {
+        out.fill([0.0; 6]);
+        let mut add = |solid: usize, r: Vector, f: Vector| {
+            let (x, y, z) = (f.x * r.x, f.y * r.y, f.z * r.z);
+            let k = &mut out[solid];
+            k[0] += y + z;
+            k[1] -= 0.5 * (r.x * f.y + f.x * r.y);
+            k[2] -= 0.5 * (r.x * f.z + f.x * r.z);
+            k[3] += x + z;
+            k[4] -= 0.5 * (r.y * f.z + f.y * r.z);
+            k[5] += x + y;
+        };
+        ball::tension(self, forces, &mut add);
+        for g in self.others() {
+            let Kind::General { block, .. } = g.kind else { continue };
+            let f = self.pull(g, 1, forces).linear;
+            for (side, f) in [(0, -f), (1, f)] {
+                add(g.solids[side], self.points[block as usize][side] - s.centers[g.solids[side]], f);
+            }
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.groups.clear();
-        self.jacobian.clear();
+        self.keys.clear();
+        self.group_at.clear();
+        self.arms.clear();
+        self.general.clear();
+        self.points.clear();
         self.low.clear();
         self.high.clear();
         self.unit.clear();
         self.angles.clear();
         self.softness.clear();
-        self.plan = plan::Plan::default();
+        self.layout.clear();
         self.squares.clear();
     }
+}
 
-    fn push(&mut self, unit: Unit, jacobian: [HalfRow; 2], low: f64, high: f64) {
-        if let Some(r) = self.cursor {
-            (self.jacobian[r], self.low[r], self.high[r]) = (jacobian, low, high);
-            self.cursor = Some(r + 1);
-            return;
-        }
-        self.jacobian.push(jacobian);
-        self.low.push(low);
-        self.high.push(high);
-        self.unit.push(unit);
-    }
+/// Velocity and spin of a solid.
+pub(crate) fn twist(s: &State, i: usize) -> HalfRow {
+    half(s.velocities[i], s.spins[i])
 }
 
 /// Dot product of two half rows.
@@ -312,4 +427,13 @@ pub fn dot6(a: &HalfRow, b: &HalfRow) -> f64 {
 
 fn half(linear: Vector, angular: Vector) -> HalfRow {
     [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
+}
+
+/// A symmetric matrix from its upper triangle.
+fn symmetric(k: &[f64; 6]) -> Matrix {
+    Matrix::from_cols(
+        Vector::new(k[0], k[1], k[2]),
+        Vector::new(k[1], k[3], k[4]),
+        Vector::new(k[2], k[4], k[5]),
+    )
 }

@@ -45,7 +45,7 @@ fn mobility(m: &Mechanism, s: &State, island: Option<&Island>, solid: SolidId, p
     let mut k = Matrix::from_cols(at_point(&free[0]), at_point(&free[1]), at_point(&free[2]));
     let Some(island) = island else { return k };
     let mut rows = Rows::default();
-    rows.fill(m, s, island.joints.iter().copied(), |_| crate::joint::Rank::Primary);
+    rows.fill(m, s, s.time, island.joints.iter().copied(), |_| crate::joint::Rank::Primary);
     let active: Vec<bool> = (0..rows.len()).map(|r| rows.is_equality(r)).collect();
     let mut solver = SolverKind::SparseDirect.make();
     solver.factor(&Problem { rows: &rows, masses: &masses, active: &active, damping: None });

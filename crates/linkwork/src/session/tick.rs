@@ -479,7 +479,7 @@ impl Session {
 
     /// Looking at the gaps must change nothing: replays do not look.
     fn gaps_now(&mut self) -> Gaps {
-        self.rows.fill_motion(&self.live, &self.state, |_| crate::joint::Rank::Primary);
+        self.rows.fill_motion(&self.live, &self.state, self.state.time, |_| crate::joint::Rank::Primary);
         crate::step::rigid_gaps(&self.rows)
     }
 

@@ -13,7 +13,7 @@ pub(super) struct BlockJacobi {
 
 impl BlockJacobi {
     /// Factors the blocks of these groups, one behind the other in the vectors it will be applied to.
-    pub fn fill<'a>(&mut self, groups: impl Iterator<Item = &'a Group>, w: &Scaled, shift: f64) {
+    pub fn fill<'a>(&mut self, groups: impl Iterator<Item = &'a Group>, w: &Scaled) {
         self.blocks.clear();
         self.factors.clear();
         let mut first = 0;
@@ -21,17 +21,15 @@ impl BlockJacobi {
             let (n, at) = (g.count, self.factors.len());
             self.factors.resize(at + n * n, 0.0);
             let block = &mut self.factors[at..];
-            let softness = &w.softness[g.range()];
+            let all = w;
             let w = &w.w[g.range()];
-            let trace: f64 = w.iter().map(|w| dot6(&w[0], &w[0]) + dot6(&w[1], &w[1])).sum();
             for i in 0..n {
                 for j in 0..=i {
                     block[i * n + j] = dot6(&w[i][0], &w[j][0]) + dot6(&w[i][1], &w[j][1]);
                 }
                 // Lightly regularised; rows that act on nothing (inactive ones too) get a unit pivot.
                 let d = block[i * n + i];
-                block[i * n + i] +=
-                    shift + softness[i] + 1e-10 * trace / n as f64 + if d == 0.0 { 1.0 } else { 0.0 };
+                block[i * n + i] += all.give(g.first + i) + if d == 0.0 { 1.0 } else { 1e-10 * d };
             }
             for j in 0..n {
                 for k in 0..j {

@@ -2,11 +2,11 @@
 //! The reference that every other solver is compared to.
 
 use super::cholesky::Cholesky;
-use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, Work, largest};
+use super::{LinearSolver, Problem, Scaled, SolveReport, Stop, TINY, VANISHES, Work, largest};
 use crate::rows::{Masses, Rows, dot6};
 use faer::Mat;
 
-/// Regularisation of consistent systems, relative to the mean diagonal: just above rounding.
+/// Regularisation of consistent systems, relative to each row's own diagonal: just above rounding.
 const BARELY: f64 = 1e-14;
 
 /// See the module.
@@ -96,7 +96,7 @@ impl LinearSolver for FullDense {
         self.assemble();
         self.refine = p.damping.is_none();
         self.regularised = false;
-        self.refactor(p.damping.unwrap_or(BARELY) * self.w.mean_diagonal);
+        self.refactor(p.damping.unwrap_or(BARELY));
     }
 
     /// First with next to no regularisation, refined: exact where the rows are consistent. If something is left, once
@@ -110,10 +110,18 @@ impl LinearSolver for FullDense {
             return report;
         }
         self.regularised = true;
-        self.refactor(TINY * self.w.mean_diagonal);
+        self.refactor(TINY);
         lambda.fill(0.0);
         let again = self.solve_once(b, lambda, work);
         SolveReport { iterations: report.iterations + again.iterations, ..again }
+    }
+
+    fn least_pivot(&self) -> f64 {
+        self.pivots().0
+    }
+
+    fn left_out(&self) -> usize {
+        self.pivots().1
     }
 
     fn name(&self) -> &'static str {
@@ -123,8 +131,12 @@ impl LinearSolver for FullDense {
 
 impl FullDense {
     fn refactor(&mut self, damping: f64) {
-        let active = &self.w.active;
-        self.factor.factor(&self.a, damping, |i| active[i]);
+        let w = &self.w;
+        self.factor.factor(&self.a, damping, |i| w.pivot_scale(i));
+    }
+
+    fn pivots(&self) -> (f64, usize) {
+        self.factor.least_pivot(VANISHES, |i| self.w.diagonal[i] + self.w.softness[i])
     }
 
     fn solve_once(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
@@ -154,6 +166,11 @@ impl FullDense {
             self.step.clear();
             self.step.extend_from_slice(&self.residual);
             self.factor.solve(&mut self.step);
+            // A row that acts on nothing has no multiplier.
+            let w = &self.w;
+            for (r, s) in self.step.iter_mut().enumerate() {
+                *s = if w.pivot_scale(r).is_some() { *s } else { 0.0 };
+            }
             self.trial.clear();
             self.trial.extend(lambda.iter().zip(&self.step).map(|(l, s)| l + s));
             let trial = std::mem::take(&mut self.trial);

@@ -22,7 +22,6 @@ pub struct FullIterative {
 #[derive(Clone, Default)]
 struct Operator {
     w: Scaled,
-    shift: f64,
     blocks: BlockJacobi,
     y: Vec<[f64; 6]>,
 }
@@ -41,9 +40,6 @@ impl Symmetric for Operator {
         self.w.gather(v, &mut self.y);
         self.w.scatter(&self.y, out);
         self.w.soften(v, out);
-        for (o, v) in out.iter_mut().zip(v) {
-            *o += self.shift * v;
-        }
     }
 
     fn precondition(&self, v: &[f64], out: &mut [f64]) {
@@ -52,24 +48,24 @@ impl Symmetric for Operator {
 }
 
 impl Rectangular for Operator {
-    // A soft row is a rigid one with a freedom of its own: `A + s = [W, sqrt s] [W, sqrt s]^T`.
+    // A soft or damped row is a rigid one with a freedom of its own: `A + s = [W, sqrt s] [W, sqrt s]^T`.
     fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
         y.fill(0.0);
         let (solids, give) = y.split_at_mut(6 * self.w.width);
         self.w.gather(u, solids.as_chunks_mut::<6>().0);
-        for ((g, s), u) in give.iter_mut().zip(&self.w.softness).zip(u) {
-            *g = s.sqrt() * u;
+        for (r, (g, u)) in give.iter_mut().zip(u).enumerate() {
+            *g = self.w.give(r).sqrt() * u;
         }
     }
     fn forward(&mut self, y: &[f64], out: &mut [f64]) {
         let (solids, give) = y.split_at(6 * self.w.width);
         self.w.scatter(solids.as_chunks::<6>().0, out);
-        for ((o, s), g) in out.iter_mut().zip(&self.w.softness).zip(give) {
-            *o += s.sqrt() * g;
+        for (r, (o, g)) in out.iter_mut().zip(give).enumerate() {
+            *o += self.w.give(r).sqrt() * g;
         }
     }
     fn width(&self) -> usize {
-        6 * self.w.width + if self.w.is_soft { self.w.softness.len() } else { 0 }
+        6 * self.w.width + if self.w.gives() { self.w.softness.len() } else { 0 }
     }
     fn noise(&self) -> f64 {
         1e-15 * self.w.mean_diagonal.sqrt()
@@ -81,8 +77,7 @@ impl LinearSolver for FullIterative {
 
     fn factor(&mut self, p: &Problem) {
         self.op.w.fill(p);
-        self.op.shift = p.damping.unwrap_or(0.0) * self.op.w.mean_diagonal;
-        self.op.blocks.fill(p.rows.groups.iter(), &self.op.w, self.op.shift);
+        self.op.blocks.fill(p.rows.groups.iter(), &self.op.w);
     }
 
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
@@ -118,7 +113,6 @@ impl LinearSolver for FullIterative {
             &mut self.scratch,
         );
         if ended == Ended::Stalled {
-            let damp = self.op.shift.sqrt();
             let left = work.iterations.saturating_sub(iterations);
             let target = self.residual.clone();
             self.product.resize(n, 0.0);
@@ -126,7 +120,7 @@ impl LinearSolver for FullIterative {
                 &mut self.op,
                 &target,
                 &mut self.step,
-                damp,
+                0.0,
                 left,
                 work.tolerance,
                 over,

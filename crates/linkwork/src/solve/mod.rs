@@ -95,7 +95,8 @@ pub struct Problem<'a> {
     /// Rows that take part; the others get `lambda = 0`. Empty: all.
     pub active: &'a [bool],
     /// `None`: as exact as can be (a tiny regularisation that refinement takes out again). `Some(mu)`: solve with
-    /// `A + mu * mean(diag A)`, the Levenberg-Marquardt step.
+    /// `A + mu * diag(J M^-1 J^T)`, the Levenberg-Marquardt step in Marquardt's form. Every row is damped by its own
+    /// diagonal, so the answer does not depend on units, nor on how heavy or large anything else in the system is.
     pub damping: Option<f64>,
 }
 
@@ -126,12 +127,25 @@ pub trait LinearSolver: Send {
     fn has_changed(&self) -> bool {
         false
     }
+    /// The smallest pivot that the last factorisation kept, as a share of its row's own diagonal of `A` (softness
+    /// counted, damping not): how near the rows are to depending on each other. Rows that were found to depend on
+    /// others and left out do not count here, see [`left_out`](Self::left_out). One when the solver has no pivots.
+    fn least_pivot(&self) -> f64 {
+        1.0
+    }
+    /// Rows that the last factorisation left out because they depend on others. Zero when the solver does not know.
+    fn left_out(&self) -> usize {
+        0
+    }
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 }
 
-/// Regularisation relative to the mean diagonal: small enough for eight digits at once, large enough to pivot on.
+/// Regularisation relative to each row's own diagonal: small enough for eight digits at once, large enough to pivot on.
 const TINY: f64 = 1e-8;
+/// A pivot below this share of its row's own diagonal is rounding: the row depends on rows before it. Long chains get down
+/// to the inverse square of their number of links, which stays above for a hundred thousand.
+const VANISHES: f64 = 1e-11;
 
 /// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`.
 #[derive(Clone, Debug, Default)]
@@ -143,10 +157,12 @@ pub(crate) struct Scaled {
     /// Number of solids.
     width: usize,
     mean_diagonal: f64,
-    /// Diagonal of `A`.
+    /// Diagonal of `W W^T`.
     diagonal: Vec<f64>,
     /// Per row: what softness adds to the diagonal.
     softness: Vec<f64>,
+    /// Damping, in units of each row's diagonal.
+    damping: f64,
     /// Some row is soft.
     is_soft: bool,
     /// Per solid: factor of the inverse mass.
@@ -161,6 +177,7 @@ impl Scaled {
         self.active.resize(rows, true);
         self.diagonal.resize(rows, 0.0);
         self.width = p.masses.len();
+        self.damping = p.damping.unwrap_or(0.0);
         self.softness.clear();
         self.softness.extend_from_slice(&p.rows.softness);
         self.softness.resize(rows, 0.0);
@@ -172,7 +189,7 @@ impl Scaled {
             let [(s0, c0), (s1, c1)] = g.solids.map(|s| &self.roots[s]);
             for r in g.range() {
                 let active = p.is_active(r);
-                let [j0, j1] = &p.rows.jacobian[r];
+                let [j0, j1] = &p.rows.row(r);
                 let w =
                     if active { [scale_half(j0, *s0, c0), scale_half(j1, *s1, c1)] } else { [[0.0; 6]; 2] };
                 let diagonal = dot6(&w[0], &w[0]) + dot6(&w[1], &w[1]);
@@ -190,13 +207,29 @@ impl Scaled {
         self.mean_diagonal = if n > 0 && trace > 0.0 { trace / f64::from(n) } else { 1.0 };
     }
 
-    /// Adds what softness answers to `lambda`.
+    /// What softness and damping add to the diagonal of a row.
+    fn give(&self, row: usize) -> f64 {
+        self.softness[row] + self.damping * self.diagonal[row]
+    }
+
+    /// Some row gives way.
+    fn gives(&self) -> bool {
+        self.is_soft || self.damping != 0.0
+    }
+
+    /// Adds what softness and damping answer to `lambda`.
     fn soften(&self, lambda: &[f64], out: &mut [f64]) {
-        if self.is_soft {
-            for ((o, s), l) in out.iter_mut().zip(&self.softness).zip(lambda) {
-                *o += s * l;
+        if self.gives() {
+            for (r, (o, l)) in out.iter_mut().zip(lambda).enumerate() {
+                *o += self.give(r) * l;
             }
         }
+    }
+
+    /// What a Cholesky factor is regularised in units of: a row's own diagonal. `None` where there is nothing to pivot on:
+    /// rows that are not active, or act on nothing and are not soft.
+    fn pivot_scale(&self, row: usize) -> Option<f64> {
+        (self.diagonal[row] + self.softness[row] > 0.0).then_some(self.diagonal[row])
     }
 
     /// `y = W^T lambda` (added to `y`, which the caller clears).

@@ -34,7 +34,7 @@ impl Projected {
         self.inverse.clear();
         for g in &rows.groups {
             for r in g.range() {
-                let j = &rows.jacobian[r];
+                let j = &rows.row(r);
                 let a = [masses.accelerate(g.solids[0], &j[0]), masses.accelerate(g.solids[1], &j[1])];
                 let d = dot6(&a[0], &j[0]) + dot6(&a[1], &j[1]);
                 self.inverse.push(if d > 0.0 { 1.0 / d } else { 0.0 });
@@ -63,7 +63,7 @@ impl Projected {
                 let [a, b] = g.solids;
                 for r in g.range() {
                     let change =
-                        dot6(&rows.jacobian[r][0], &self.dq[a]) + dot6(&rows.jacobian[r][1], &self.dq[b]);
+                        rows.along(r, [&self.dq[a], &self.dq[b]]);
                     let at = |end: f64| self.lambda[r] + (end - change) * self.inverse[r];
                     let (low, high) = (at(rows.low[r]), at(rows.high[r]));
                     let next = if rows.is_equality(r) || low > 0.0 {

@@ -3,7 +3,7 @@
 //! Islands are independent systems and are factored side by side; the answer does not depend on how many threads do it,
 //! because no sum crosses an island.
 
-use super::sparse::{Numeric, Shape, Symbolic};
+use super::sparse::{Numeric, Pivots, Shape, Symbolic};
 use super::{LinearSolver, Problem, SolveReport, Stop, TINY, Work, larger};
 use crate::graph::Sets;
 use crate::rows::{Group, Masses, Rows};
@@ -21,8 +21,8 @@ pub struct SparseDirect {
     softness: Vec<f64>,
     /// No damping was asked for.
     exact: bool,
-    /// Dependent rows that the factorisation left out.
-    vanished: usize,
+    /// Dependent rows that the factorisation left out, and the smallest pivot of the others.
+    pivots: Pivots,
     /// A conflict replaced the exact factor by a regularised one.
     regularised: bool,
 }
@@ -33,7 +33,7 @@ struct Part {
     groups: Vec<Group>,
     symbolic: Symbolic,
     numeric: Numeric,
-    vanished: usize,
+    pivots: Pivots,
 }
 
 impl SparseDirect {
@@ -54,23 +54,18 @@ impl SparseDirect {
             && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
     }
 
-    fn refactor(&mut self, shift: f64) {
+    fn refactor(&mut self, damping: f64) {
         let (active, softness) = (&self.active, &self.softness);
         super::parallel::each(
             &mut self.parts,
             |part| part.symbolic.flops,
-            |part| part.vanished = part.numeric.factor(&part.symbolic, active, softness, shift),
+            |part| part.pivots = part.numeric.factor(&part.symbolic, active, softness, damping),
         );
-        self.vanished = self.parts.iter().map(|p| p.vanished).sum();
-        self.regularised = self.exact && shift != 0.0;
-    }
-
-    /// Mean of the diagonal of `A` over active rows, or one.
-    fn mean_diagonal(&self) -> f64 {
-        let rows: usize = self.pattern.iter().map(|g| g.2).sum();
-        let rows = if self.active.is_empty() { rows } else { self.active.iter().filter(|a| **a).count() };
-        let trace: f64 = self.parts.iter().map(|p| p.numeric.trace(&p.symbolic)).sum();
-        if rows > 0 && trace > 0.0 { trace / rows as f64 } else { 1.0 }
+        self.pivots = self.parts.iter().fold(Pivots::default(), |all, p| Pivots {
+            vanished: all.vanished + p.pivots.vanished,
+            least: all.least.min(p.pivots.least),
+        });
+        self.regularised = self.exact && damping != 0.0;
     }
 
     /// Corrects the answer by solves for what is left, as long as that helps. The residual is current before and after.
@@ -159,8 +154,7 @@ impl LinearSolver for SparseDirect {
         let p = &Problem { active: &self.active, ..*p };
         self.parts.iter_mut().for_each(|part| part.numeric.fill(&part.symbolic, p));
         self.exact = p.damping.is_none();
-        let shift = p.damping.map_or(0.0, |d| d * self.mean_diagonal());
-        self.refactor(shift);
+        self.refactor(p.damping.unwrap_or(0.0));
     }
 
     /// First with the exact factorisation, in which dependent rows are left out: as good as it gets when the rows are
@@ -186,9 +180,10 @@ impl LinearSolver for SparseDirect {
             let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
             self.refine(rounds, work, &mut report);
             let conflict = report.residual > 1e-9 * cold && report.residual > work.tolerance;
-            let may = self.exact && self.vanished > 0 && report.stop != Stop::Time && work.iterations > 1;
+            let may =
+                self.exact && self.pivots.vanished > 0 && report.stop != Stop::Time && work.iterations > 1;
             if may && conflict {
-                self.refactor(TINY * self.mean_diagonal());
+                self.refactor(TINY);
                 self.parts.iter_mut().for_each(|p| p.numeric.restart());
                 report.residual = cold;
             }
@@ -206,7 +201,7 @@ impl LinearSolver for SparseDirect {
     }
 
     fn substitute(&mut self, b: &[f64], lambda: &mut [f64], consistent: bool) -> bool {
-        if !self.exact || self.regularised || (self.vanished > 0 && !consistent) {
+        if !self.exact || self.regularised || (self.pivots.vanished > 0 && !consistent) {
             return false;
         }
         for p in &mut self.parts {
@@ -217,6 +212,14 @@ impl LinearSolver for SparseDirect {
 
     fn has_changed(&self) -> bool {
         self.regularised
+    }
+
+    fn least_pivot(&self) -> f64 {
+        self.pivots.least
+    }
+
+    fn left_out(&self) -> usize {
+        self.pivots.vanished
     }
 
     fn name(&self) -> &'static str {

@@ -42,6 +42,13 @@ impl StructuredDense {
             full: Vec::new(),
         }
     }
+
+    fn loop_pivots(&self) -> (f64, usize) {
+        let w = &self.op.w;
+        // What the regularisation alone holds up is a row that depends on others.
+        let whole = |i: usize| w.diagonal[self.op.rows[i]] + w.softness[self.op.rows[i]];
+        self.factor.least_pivot(2.0 * TINY, whole)
+    }
 }
 
 impl LinearSolver for StructuredDense {
@@ -68,9 +75,8 @@ impl LinearSolver for StructuredDense {
                 self.a[(i, j)] = self.column[i];
             }
         }
-        let scale = (0..n).map(|i| self.a[(i, i)]).sum::<f64>() / n.max(1) as f64;
-        let (rows, active) = (&self.op.rows, &self.op.w.active);
-        self.factor.factor(&self.a, TINY * scale + f64::MIN_POSITIVE, |i| active[rows[i]]);
+        let (rows, w) = (&self.op.rows, &self.op.w);
+        self.factor.factor(&self.a, TINY, |i| w.pivot_scale(rows[i]));
     }
 
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
@@ -111,6 +117,15 @@ impl LinearSolver for StructuredDense {
             report.stop = Stop::Time;
         }
         report
+    }
+
+    /// Of the tree's rows and of the loops'.
+    fn least_pivot(&self) -> f64 {
+        self.op.tree.least_pivot.min(self.loop_pivots().0)
+    }
+
+    fn left_out(&self) -> usize {
+        self.op.tree.vanished + self.loop_pivots().1
     }
 
     fn name(&self) -> &'static str {

@@ -26,7 +26,6 @@ pub struct StructuredIterative {
 pub(super) struct Response {
     pub w: Scaled,
     pub tree: Tree,
-    pub shift: f64,
     /// Rows of the loop closures.
     pub rows: Vec<usize>,
     pub x: Vec<[f64; 6]>,
@@ -41,8 +40,7 @@ impl Response {
     pub fn factor(&mut self, p: &Problem) {
         self.reduced = false;
         self.w.fill(p);
-        self.shift = p.damping.unwrap_or(0.0) * self.w.mean_diagonal;
-        self.tree.prepare(p, &self.w, self.shift);
+        self.tree.prepare(p, &self.w);
         self.rows.clear();
         self.rows.extend(self.tree.closing(p.rows).flat_map(|g| g.range()));
         self.x.resize(self.w.width, [0.0; 6]);
@@ -78,7 +76,7 @@ impl Response {
         self.along(&x, out);
         self.x = x;
         for ((o, f), r) in out.iter_mut().zip(f).zip(&self.rows) {
-            *o += (self.shift + self.w.softness[*r]) * f;
+            *o += self.w.give(*r) * f;
         }
     }
 
@@ -130,7 +128,7 @@ impl Response {
             let mut left = vec![0.0; loops.len()];
             self.along(&self.x, &mut left);
             for ((x, r), l) in left.iter_mut().zip(&self.rows).zip(loops) {
-                let own = (self.shift + self.w.softness[*r]) * l;
+                let own = self.w.give(*r) * l;
                 *x = if self.w.active[*r] { b[*r] - *x - own } else { 0.0 };
             }
             return largest(&left);
@@ -194,7 +192,7 @@ impl Response {
         self.w.scatter(&self.x, full);
         self.w.soften(lambda, full);
         for i in 0..b.len() {
-            full[i] = if self.w.active[i] { b[i] - full[i] - self.shift * lambda[i] } else { 0.0 };
+            full[i] = if self.w.active[i] { b[i] - full[i] } else { 0.0 };
         }
         largest(full)
     }
@@ -221,22 +219,22 @@ impl Rectangular for Response {
     fn transpose(&mut self, u: &[f64], y: &mut [f64]) {
         self.push(u);
         self.tree.solve(&self.w, &mut self.x, None, &mut self.lambda);
-        // A soft row is a rigid one with a freedom of its own, as in `full-iterative`.
+        // A soft or damped row is a rigid one with a freedom of its own, as in `full-iterative`.
         let (solids, give) = y.split_at_mut(6 * self.w.width);
         solids.copy_from_slice(self.x.as_flattened());
         for ((g, r), u) in give.iter_mut().zip(&self.rows).zip(u) {
-            *g = self.w.softness[*r].sqrt() * u;
+            *g = self.w.give(*r).sqrt() * u;
         }
     }
     fn forward(&mut self, y: &[f64], out: &mut [f64]) {
         let (solids, give) = y.split_at(6 * self.w.width);
         self.along(solids.as_chunks::<6>().0, out);
         for ((o, r), g) in out.iter_mut().zip(&self.rows).zip(give) {
-            *o += self.w.softness[*r].sqrt() * g;
+            *o += self.w.give(*r).sqrt() * g;
         }
     }
     fn width(&self) -> usize {
-        6 * self.w.width + if self.w.is_soft { self.rows.len() } else { 0 }
+        6 * self.w.width + if self.w.gives() { self.rows.len() } else { 0 }
     }
     fn noise(&self) -> f64 {
         1e-11 * self.w.mean_diagonal.sqrt()
@@ -257,7 +255,7 @@ impl LinearSolver for StructuredIterative {
 
     fn factor(&mut self, p: &Problem) {
         self.op.factor(p);
-        self.op.blocks.fill(self.op.tree.closing(p.rows), &self.op.w, self.op.shift);
+        self.op.blocks.fill(self.op.tree.closing(p.rows), &self.op.w);
     }
 
     fn solve(&mut self, b: &[f64], lambda: &mut [f64], work: &Work) -> SolveReport {
@@ -298,12 +296,11 @@ impl LinearSolver for StructuredIterative {
             if ended == Ended::Stalled {
                 // Redundant or conflicting loops: least squares among what the tree leaves free.
                 let left = work.iterations.saturating_sub(report.iterations);
-                let damp = self.op.shift.sqrt();
                 let (more, end) = lsmr(
                     &mut self.op,
                     &residual,
                     &mut self.step,
-                    damp,
+                    0.0,
                     left,
                     work.tolerance,
                     over,
@@ -325,7 +322,7 @@ impl LinearSolver for StructuredIterative {
                 break;
             }
         }
-        if ended == Ended::Stalled && report.residual > work.tolerance && self.op.shift == 0.0 {
+        if ended == Ended::Stalled && report.residual > work.tolerance && self.op.w.damping == 0.0 {
             report.residual = self.op.point_at_conflict(b, lambda, &mut self.full);
         }
         report.stop = match ended {

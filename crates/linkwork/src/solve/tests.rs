@@ -4,6 +4,7 @@
 use super::*;
 use crate::joint::{Frame, JointId, Rank};
 use crate::math::{Pose, Random, Vector, exp};
+use crate::solid::MassProperties;
 use crate::{Joint, Mechanism, PlacedShape, Solid, SolidId, State};
 use faer::Mat;
 
@@ -49,7 +50,7 @@ fn random(edges: &[(u32, u32)], seed: u64) -> (Mechanism, State) {
 
 fn rows_of(m: &Mechanism, s: &State) -> (Rows, Masses) {
     let mut rows = Rows::default();
-    rows.fill(m, s, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
+    rows.fill(m, s, s.time, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
     (rows, Masses::new(m, s))
 }
 
@@ -243,25 +244,119 @@ fn conflicts_end_in_mass_weighted_least_squares_and_do_not_grow() {
     }
 }
 
+/// `(A + mu diag A) lambda = b`, with and without a hub and soft rows, for every solver.
 #[test]
 fn the_damped_answer_is_levenberg_marquardts() {
-    let (m, s) = random(&graphs()[4].1, 3);
-    let (rows, masses) = rows_of(&m, &s);
-    let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).sin()).collect();
-    let mut answers = Vec::new();
-    for solver in &mut solvers() {
-        solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: Some(0.1) });
-        let mut lambda = vec![0.0; rows.len()];
-        solver.solve(&b, &mut lambda, &Work { iterations: 3000, tolerance: 1e-13, ..Work::default() });
-        answers.push(lambda);
+    for (name, edges) in graphs() {
+        for soft in [false, true] {
+            let (m, s) = random(&edges, 3);
+            let (mut rows, masses) = rows_of(&m, &s);
+            let (w, n) = (dense_w(&rows, &masses), rows.len());
+            rows.softness = if soft { (0..n).map(|r| 0.3 * (r % 5) as f64).collect() } else { vec![] };
+            let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+            let a = &w * w.transpose();
+            for solver in &mut solvers() {
+                solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: Some(0.1) });
+                let mut x = vec![0.0; n];
+                solver.solve(&b, &mut x, &Work { iterations: 3000, tolerance: 1e-13, ..Work::default() });
+                for i in 0..n {
+                    let own = 0.1 * a[(i, i)] + if soft { rows.softness[i] } else { 0.0 };
+                    let left: f64 = (0..n).map(|j| a[(i, j)] * x[j]).sum::<f64>() + own * x[i] - b[i];
+                    assert!(left.abs() < 1e-9, "{name} {}: {left}", solver.name());
+                }
+            }
+        }
     }
-    let (w, n) = (dense_w(&rows, &masses), rows.len());
-    let a = &w * w.transpose();
-    let mean = (0..n).map(|i| a[(i, i)]).sum::<f64>() / n as f64;
-    for x in &answers {
-        for i in 0..n {
-            let left: f64 = (0..n).map(|j| a[(i, j)] * x[j]).sum::<f64>() + 0.1 * mean * x[i] - b[i];
-            assert!(left.abs() < 1e-9, "{left}");
+}
+
+/// Damped rows told in other units (millimetres, degrees) move everything alike, and nothing notices how heavy
+/// something elsewhere in the system is.
+#[test]
+fn damping_knows_no_units() {
+    let motion = |rows: &Rows, masses: &Masses, b: &[f64], solver: &mut dyn LinearSolver, damping| {
+        solver.factor(&Problem { rows, masses, active: &[], damping });
+        let mut lambda = vec![0.0; rows.len()];
+        let work = Work { iterations: 5000, tolerance: 1e-13, ..Work::default() };
+        solver.solve(b, &mut lambda, &work);
+        let mut dq = vec![[0.0; 6]; masses.len()];
+        rows.apply_transposed(&lambda, masses, &mut dq);
+        dq
+    };
+    for (name, edges) in graphs() {
+        let (m, s) = random(&edges, 11);
+        let (rows, masses) = rows_of(&m, &s);
+        let b: Vec<f64> = (0..rows.len()).map(|i| (1.7 * i as f64).sin()).collect();
+        let mut other = rows.clone();
+        let mut b_other = b.clone();
+        for r in (0..rows.len()).filter(|r| r % 2 == 0) {
+            let unit = [1e-3, 57.3, 1e3][r % 3];
+            other.jacobian[r].as_flattened_mut().iter_mut().for_each(|x| *x *= unit);
+            b_other[r] *= unit;
+        }
+        for solver in &mut solvers() {
+            let one = motion(&rows, &masses, &b, solver.as_mut(), Some(0.2));
+            let two = motion(&other, &masses, &b_other, solver.as_mut(), Some(0.2));
+            let off = distance(one.as_flattened(), two.as_flattened());
+            assert!(off < 1e-7, "{name} {}: {off:e}", solver.name());
+        }
+    }
+    // Two copies side by side, one of them a million times heavier.
+    let (m, s) = random(&graphs()[4].1, 2);
+    let mut twice = Mechanism::new();
+    for scale in [1.0, 1e6] {
+        for solid in m.solids().iter().skip(1) {
+            let name = format!("{}-{scale}", solid.name);
+            let MassProperties { mass, inertia, .. } = solid.mass;
+            let mass = MassProperties { mass: mass * scale, inertia: inertia * scale, ..solid.mass };
+            twice.add_solid(Solid { name, mass, ..solid.clone() }).unwrap();
+        }
+    }
+    let bars = m.solids().len() as u32 - 1;
+    for copy in 0..2 {
+        for joint in m.joints() {
+            let mut joint = joint.clone();
+            for f in joint.frames.iter_mut().filter(|f| f.solid != SolidId::WORLD) {
+                f.solid = SolidId(f.solid.0 + copy * bars);
+            }
+            twice.add_joint(joint).unwrap();
+        }
+    }
+    let (rows, masses) = rows_of(&m, &s);
+    let (both, both_masses) = rows_of(&twice, &State::new(&twice));
+    let b: Vec<f64> = (0..rows.len()).map(|i| (0.7 * i as f64).cos()).collect();
+    let b_both = [b.clone(), b.clone()].concat();
+    for solver in &mut solvers() {
+        let alone = motion(&rows, &masses, &b, solver.as_mut(), Some(0.05));
+        let beside = motion(&both, &both_masses, &b_both, solver.as_mut(), Some(0.05));
+        let off = distance(alone.as_flattened(), beside[..alone.len()].as_flattened());
+        assert!(off < 1e-7, "{}: {off:e}", solver.name());
+    }
+}
+
+/// Two rods that hold one particle, nearly in line: the pivot is the square of the sine between them, in any units. In
+/// line, one row is left out and does not count.
+#[test]
+fn the_least_pivot_tells_how_nearly_rows_depend_on_each_other() {
+    for (sine, expected, left_out) in [(0.01_f64, 1e-4, 0), (1e-3, 1e-6, 0), (0.0, 1.0, 1), (1.0, 1.0, 0)] {
+        let mut m = Mechanism::new();
+        let bob = m.add_solid(Solid::particle("bob", 0.02)).unwrap();
+        for at in [Vector::new(1.0, 0.0, 0.0), Vector::new((1.0 - sine * sine).sqrt(), sine, 0.0)] {
+            let (a, b) = (Frame::point(SolidId::WORLD, at), Frame::point(bob, Vector::ZERO));
+            m.add_joint(Joint::distance(a, b, 1.0)).unwrap();
+        }
+        let (mut rows, masses) = rows_of(&m, &State::new(&m));
+        for unit in [1.0, 1e3] {
+            rows.jacobian[1].as_flattened_mut().iter_mut().for_each(|x| *x *= unit);
+            for solver in &mut solvers() {
+                solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+                let (least, out) = (solver.least_pivot(), solver.left_out());
+                if solver.name().ends_with("iterative") {
+                    assert_eq!((least, out), (1.0, 0), "{}", solver.name());
+                } else {
+                    assert!((least / expected - 1.0).abs() < 0.02, "{} {sine}: {least:e}", solver.name());
+                    assert_eq!(out, left_out, "{} {sine}", solver.name());
+                }
+            }
         }
     }
 }

@@ -12,7 +12,7 @@
 //! ```
 //! A row that acts on nothing, or repeats another of its joint, has a vanishing pivot and is left out.
 
-use super::{Problem, Scaled};
+use super::{Problem, Scaled, VANISHES};
 use crate::graph::spanning_forest;
 use crate::joint::Rank;
 use crate::rows::{Group, Masses, Rows};
@@ -44,6 +44,10 @@ pub(crate) struct Tree {
     pub closures: Vec<usize>,
     pattern: Vec<([usize; 2], usize, usize, Rank, bool)>,
     moves: Vec<bool>,
+    /// As a share of its row's own diagonal.
+    pub least_pivot: f64,
+    /// Rows left out.
+    pub vanished: usize,
     /// Cholesky factors of `D`, lower triangles in full storage.
     d: Vec<[[f64; 6]; 6]>,
     k: Vec<f64>,
@@ -117,8 +121,9 @@ impl Tree {
         self.v.resize(rows.groups.iter().map(|g| g.count).max().unwrap_or(0), [0.0; 6]);
     }
 
-    /// Eliminates from the leaves to the roots. `shift` is the damping.
-    pub fn factor(&mut self, w: &Scaled, shift: f64) {
+    /// Eliminates from the leaves to the roots.
+    pub fn factor(&mut self, w: &Scaled) {
+        (self.least_pivot, self.vanished) = (1.0, 0);
         for d in &mut self.d {
             *d = [[0.0; 6]; 6];
             (0..6).for_each(|i| d[i][i] = 1.0);
@@ -136,9 +141,18 @@ impl Tree {
                 for j in 0..=i {
                     k[i * n + j] = crate::rows::dot6(&w.w[l.first + i][l.side], &g[j]);
                 }
-                k[i * n + i] += shift;
+                k[i * n + i] += w.damping * w.diagonal[l.first + i];
             }
             cholesky(k, n, |i| w.diagonal[l.first + i]);
+            for i in (0..n).filter(|i| w.active[l.first + i]) {
+                let inverse = k[i * n + i];
+                if inverse == 0.0 {
+                    self.vanished += 1;
+                } else {
+                    self.least_pivot =
+                        self.least_pivot.min(1.0 / (inverse * inverse * w.diagonal[l.first + i]));
+                }
+            }
             if !l.held {
                 continue;
             }
@@ -218,9 +232,9 @@ impl Tree {
     }
 
     /// The forest of a problem, factored.
-    pub fn prepare(&mut self, p: &Problem, w: &Scaled, shift: f64) {
+    pub fn prepare(&mut self, p: &Problem, w: &Scaled) {
         self.analyse(p.rows, p.masses);
-        self.factor(w, shift);
+        self.factor(w);
     }
 
     /// The group of each closing joint.
@@ -236,7 +250,7 @@ fn cholesky(a: &mut [f64], n: usize, scale: impl Fn(usize) -> f64) {
         for k in 0..j {
             d -= a[j * n + k] * a[j * n + k];
         }
-        let inverse = if d > 1e-11 * scale(j) && d > 0.0 { 1.0 / d.sqrt() } else { 0.0 };
+        let inverse = if d > VANISHES * scale(j) && d > 0.0 { 1.0 / d.sqrt() } else { 0.0 };
         for i in j + 1..n {
             let mut x = a[i * n + j];
             for k in 0..j {

@@ -18,10 +18,10 @@
 //! - solids that follow a trajectory have the velocity and acceleration of differences over one step, centred.
 
 use super::free::{applied, moving};
-use super::{Advanced, Integrator, StepConfig, Workspace};
+use super::{Advanced, Integrator, IslandWork, Piece};
 use crate::math::{Pose, Vector, exp, log, log_jacobian};
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, Rows, Source, dot6};
+use crate::rows::{Law, RowKey, Rows, Source, dot6};
 use crate::solid::{Kernel, SolidId};
 use crate::state::State;
 
@@ -43,7 +43,8 @@ pub(super) struct Scratch {
     bend: Vec<f64>,
     free: Vec<f64>,
     /// Forces along the rows.
-    pub forces: Vec<f64>,
+    forces: Vec<f64>,
+    keys: Vec<RowKey>,
     moved: State,
     base: State,
     stages: [Stage; 4],
@@ -63,20 +64,16 @@ const RETURN: f64 = 0.2;
 const PROBE: f64 = 3e-6;
 
 /// From `s` at `end - h` to `s` at `end`.
-#[allow(clippy::too_many_arguments)]
 pub(super) fn integrate(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
+    w: &mut IslandWork,
     integrator: Integrator,
     feedback: Feedback,
-    h: f64,
-    end: f64,
     done: &mut Advanced,
 ) {
-    let begin = s.time;
-    accelerations(m, s, w, c, feedback, h, done);
+    let Piece { m, h, begin, end, .. } = *piece;
+    accelerations(piece, s, w, feedback, done);
     let n = s.centers.len();
     match integrator {
         Integrator::Euler | Integrator::SemiImplicit => {
@@ -105,7 +102,7 @@ pub(super) fn integrate(
                 }
                 s.time = if k == 3 { end } else { begin + part * h };
                 follow(m, s, h, None);
-                accelerations(m, s, w, c, feedback, h, done);
+                accelerations(piece, s, w, feedback, done);
                 keep_stage(s, w, &base, k);
             }
             for i in (0..n).filter(|i| w.masses.moves(*i)) {
@@ -125,7 +122,7 @@ pub(super) fn integrate(
 }
 
 /// Remembers the derivatives at a stage.
-fn keep_stage(s: &State, w: &mut Workspace, base: &State, k: usize) {
+fn keep_stage(s: &State, w: &mut IslandWork, base: &State, k: usize) {
     let stage = &mut w.explicit.stages[k];
     stage.velocity.clear();
     stage.acceleration.clear();
@@ -178,22 +175,22 @@ fn follow(m: &Mechanism, s: &mut State, h: f64, mut accelerations: Option<&mut [
 
 /// Accelerations of all solids at `s`, into the scratch; rows and masses are left there.
 fn accelerations(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
+    w: &mut IslandWork,
     feedback: Feedback,
-    h: f64,
     done: &mut Advanced,
 ) {
+    let Piece { m, c, h, .. } = *piece;
     let solids = s.centers.len();
     let mut x = std::mem::take(&mut w.explicit);
     x.acceleration.clear();
     x.acceleration.resize(solids, [0.0; 6]);
     follow(m, s, h, Some(&mut x.acceleration));
-    w.relinearise(m, s, c);
+    w.relinearise(piece, s, s.time);
     let clock = w.start(c);
     let n = w.rows.len();
+    x.keys.clone_from(&w.rows.keys);
     x.velocity.clear();
     x.velocity.extend((0..solids).map(|i| moving(m, s, i)));
     for v in [&mut x.speed, &mut x.bend, &mut x.free, &mut x.forces] {
@@ -202,7 +199,7 @@ fn accelerations(
     }
     w.rows.apply(&x.velocity, &mut x.speed);
     bend(m, s, w, &mut x);
-    applied(m, s, &w.masses, &mut w.wrenches);
+    applied(m, s, s.time, &w.masses, &mut w.wrenches);
     soft_forces(w, &mut x);
     for i in (0..solids).filter(|i| w.masses.moves(*i)) {
         let (q, f) = (s.rotations[i], w.wrenches[i]);
@@ -227,7 +224,7 @@ fn accelerations(
 }
 
 /// `(J v)_q v` by central differences.
-fn bend(m: &Mechanism, s: &State, w: &mut Workspace, x: &mut Scratch) {
+fn bend(m: &Mechanism, s: &State, w: &mut IslandWork, x: &mut Scratch) {
     let fastest = x.velocity.iter().flatten().fold(0.0_f64, |a, b| a.max(b.abs()));
     if !(fastest > 0.0 && fastest.is_finite()) {
         return;
@@ -239,11 +236,11 @@ fn bend(m: &Mechanism, s: &State, w: &mut Workspace, x: &mut Scratch) {
             x.moved.displace(i, &v.map(|v| v * e * sign));
         }
         let graph = &w.graph;
-        w.next.fill_motion(m, &x.moved, |j| graph.default_rank(j));
+        w.next.fill_motion(m, &x.moved, s.time, |j| graph.default_rank(j));
         for g in &w.next.groups {
             let [a, b] = g.solids;
             for r in g.range() {
-                let [ja, jb] = &w.next.jacobian[r];
+                let [ja, jb] = &w.next.row(r);
                 x.bend[r] += sign * (dot6(ja, &x.velocity[a]) + dot6(jb, &x.velocity[b])) / (2.0 * e);
             }
         }
@@ -251,7 +248,7 @@ fn bend(m: &Mechanism, s: &State, w: &mut Workspace, x: &mut Scratch) {
 }
 
 /// Springs, dampers and soft constraints, added to the wrenches.
-fn soft_forces(w: &mut Workspace, x: &mut Scratch) {
+fn soft_forces(w: &mut IslandWork, x: &mut Scratch) {
     for g in &w.rows.groups {
         let Law::Soft { stiffness, damping } = g.law else { continue };
         for r in g.range() {
@@ -263,7 +260,7 @@ fn soft_forces(w: &mut Workspace, x: &mut Scratch) {
             let force = force.clamp(-g.most_force, g.most_force);
             x.forces[r] = force;
             for (side, solid) in g.solids.into_iter().enumerate() {
-                let [linear, angular] = split(&w.rows.jacobian[r][side]);
+                let [linear, angular] = split(&w.rows.row(r)[side]);
                 w.wrenches[solid].linear += linear * force;
                 w.wrenches[solid].angular += angular * force;
             }
@@ -299,12 +296,12 @@ fn ask(rows: &mut Rows, x: &Scratch, feedback: Feedback, h: f64) {
 }
 
 /// What every explicit method does last: counted angles and forces into the state. Rows are left at `s`.
-pub(super) fn finish(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64) {
-    w.relinearise(m, s, c);
+pub(super) fn finish(piece: &Piece, s: &mut State, w: &mut IslandWork) {
+    // The rows that made the forces: others may act by now.
+    let x = &w.explicit;
+    s.memory.own_mut().remember(piece.h, &x.keys, x.forces.iter().copied());
+    w.relinearise(piece, s, piece.end);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
-    s.memory.step = h;
-    s.memory.forces.clone_from(&w.explicit.forces);
-    s.memory.pull.clear();
 }

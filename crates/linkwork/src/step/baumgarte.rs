@@ -9,8 +9,7 @@
 //! feedback stronger than the step can follow (`alpha h` of about one) blows up. Nothing is conserved.
 
 use super::accelerate::{Feedback, finish, integrate};
-use super::{Advanced, Integrator, Rejected, StepConfig, Workspace};
-use crate::mechanism::Mechanism;
+use super::{Advanced, Integrator, IslandWork, Piece, Rejected};
 use crate::state::State;
 
 /// The parameters, as in [`super::Method::Baumgarte`].
@@ -22,17 +21,14 @@ pub(super) struct Parameters {
 }
 
 pub(super) fn advance(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
+    w: &mut IslandWork,
     p: Parameters,
-    h: f64,
-    end: f64,
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
     let feedback = Feedback { speed: 2.0 * p.alpha, position: p.beta * p.beta };
-    integrate(m, s, w, c, p.integrator, feedback, h, end, &mut done);
-    finish(m, s, w, c, h);
+    integrate(piece, s, w, p.integrator, feedback, &mut done);
+    finish(piece, s, w);
     Ok(done)
 }

@@ -16,27 +16,24 @@
 
 use super::free::{applied, move_scripted};
 use super::rotation::spin_ahead;
-use super::workspace::rigid_gaps;
-use super::{Advanced, Rejected, StepConfig, Workspace};
+use super::work::rigid_gaps;
+use super::{Advanced, IslandWork, Piece, Rejected};
 use crate::math::{Vector, exp, log, unwrap_angle};
-use crate::mechanism::Mechanism;
 use crate::rows::{Law, Rows, Unit};
 use crate::state::State;
 
 pub(super) fn advance(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    end: f64,
+    w: &mut IslandWork,
 ) -> Result<Advanced, Rejected> {
+    let Piece { m, h, begin, end, .. } = *piece;
     let mut done = Advanced::default();
-    close_new(m, s, w, c, end, &mut done);
+    close_new(piece, s, w, &mut done);
     w.masses.update(m, s);
-    applied(m, s, &w.masses, &mut w.wrenches);
+    applied(m, s, begin, &w.masses, &mut w.wrenches);
     // Erratum 4: with steps of h0 and h, the acceleration acts over h (h0 + h) / 2; erratum 3: half a step at first.
-    let over = if s.memory.step > 0.0 { 0.5 * (s.memory.step + h) } else { 0.5 * h };
+    let over = 0.5 * (s.memory.own().substep + h);
     s.time = end;
     w.start.clone_from(s);
     for i in 0..s.centers.len() {
@@ -53,10 +50,10 @@ pub(super) fn advance(
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
-    w.measure_start(m, end);
+    w.measure_start(piece);
     move_scripted(m, s, h, end);
-    w.relinearise(m, s, c);
-    correct(m, s, w, c, Some(h), &mut done);
+    w.relinearise(piece, s, end);
+    correct(piece, s, w, true, &mut done);
     for i in 0..s.centers.len() {
         if w.masses.moves(i) {
             s.velocities[i] = (s.centers[i] - w.start.centers[i]) / h;
@@ -66,45 +63,27 @@ pub(super) fn advance(
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
-    s.memory.step = h;
-    s.memory.forces.clear();
-    s.memory.forces.extend(w.lambda.iter().map(|l| l / (h * h)));
-    s.memory.pull.clear();
+    s.memory.own_mut().remember(h, &w.rows.keys, w.lambda.iter().map(|l| l / (h * h)));
     Ok(done)
 }
 
 /// A joint that starts to act (or a start that was never assembled) is closed before it moves anything: through the
 /// positions alone, so that its gap does not turn into speed (1994, section 2.3).
-pub(super) fn close_new(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    end: f64,
-    done: &mut Advanced,
-) {
-    let begin = std::mem::replace(&mut s.time, end);
-    w.relinearise(m, s, c);
-    let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
-    if !known && !(rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9)) {
-        correct(m, s, w, c, None, done);
+pub(super) fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
+    w.relinearise(piece, s, piece.end);
+    if w.has_new_gaps(s, piece.c.tolerance) {
+        correct(piece, s, w, false, done);
     }
-    s.time = begin;
 }
 
 /// The correction of section 3.4: linearise, solve, move, until the gaps are closed or the budget is spent. Rows are
 /// those of `s` before and after.
 ///
-/// Over a step of length `h` soft rows, motors and limited forces take part, measured against the rows in `w.next` at the
-/// start of the step. Without one only what is rigid does.
-pub(super) fn correct(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: Option<f64>,
-    done: &mut Advanced,
-) {
+/// `in_time` soft rows, motors and limited forces take part over the piece, measured against the rows in `w.next` at its
+/// start. Otherwise only what is rigid does.
+pub(super) fn correct(piece: &Piece, s: &mut State, w: &mut IslandWork, in_time: bool, done: &mut Advanced) {
+    let Piece { m, c, .. } = *piece;
+    let h = in_time.then_some(piece.h);
     let solids = m.solids().len();
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
@@ -144,7 +123,7 @@ pub(super) fn correct(
             s.displace(i, &dq);
         }
         done.iterations += 1;
-        w.relinearise(m, s, c);
+        w.relinearise(piece, s, piece.end);
     }
 }
 
@@ -154,7 +133,7 @@ pub(super) fn correct(
 ///     J dq + lambda' / (k h^2 + c h) = (c h g_n) / (k h^2 + c h) - g - lambda / (k h^2 + c h)
 /// ```
 /// True when there are such rows.
-fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
+fn aim(w: &mut IslandWork, h: Option<f64>) -> bool {
     w.rows.softness.clear();
     if w.rows.groups.iter().all(|g| g.law == Law::Hold && g.most_force == f64::INFINITY) {
         return false;
@@ -198,7 +177,7 @@ fn aim(w: &mut Workspace, h: Option<f64>) -> bool {
 }
 
 /// Cuts the motors whose force exceeds their limit; `w.delta` then holds what they may still add. True if there are any.
-fn saturate(w: &mut Workspace, h: f64) -> bool {
+fn saturate(w: &mut IslandWork, h: f64) -> bool {
     w.delta.clear();
     w.delta.resize(w.rows.len(), 0.0);
     let mut any = false;

@@ -11,11 +11,11 @@
 //! where a hand is out of reach it is what takes the swinging out.
 
 use super::free::Wrench;
-use super::{StepConfig, Workspace};
+use super::{IslandWork, StepConfig, Workspace};
 use crate::joint::{JointId, Rank};
 use crate::math::{Vector, log};
 use crate::mechanism::Mechanism;
-use crate::rows::{BallRows, Gaps, Group, dot6};
+use crate::rows::{Gaps, Group, dot6};
 use crate::state::State;
 
 /// What following did.
@@ -83,10 +83,10 @@ const BOUND_ROUNDS: usize = 4;
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, how: Follow) -> FollowReport {
+    let w = &mut w.whole;
     let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
-    w.write_balls(BallRows::Frame);
     let start = s.clone();
     fill(m, s, w, over.is_some());
     w.lambda.clear();
@@ -182,13 +182,13 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
 }
 
 /// Solids that the correction moved.
-fn touched(s: &State, w: &Workspace, start: &State) -> Vec<usize> {
+fn touched(s: &State, w: &IslandWork, start: &State) -> Vec<usize> {
     let moved = |i: &usize| s.centers[*i] != start.centers[*i] || s.rotations[*i] != start.rotations[*i];
     (0..s.centers.len()).filter(|i| w.masses.moves(*i)).filter(moved).collect()
 }
 
 /// Kinetic energy of what the correction moved.
-fn kinetic(s: &State, w: &Workspace, start: &State) -> f64 {
+fn kinetic(s: &State, w: &IslandWork, start: &State) -> f64 {
     let of = |i: usize| {
         let spin = s.rotations[i].inverse() * s.spins[i];
         w.masses.mass(i) * s.velocities[i].length_squared() + spin.dot(*w.masses.inertia(i) * spin)
@@ -198,7 +198,7 @@ fn kinetic(s: &State, w: &Workspace, start: &State) -> f64 {
 
 /// The second impulse: primary rows and grips keep still, relative to where their other side goes; `unmet` hands count as
 /// still.
-fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h: f64, unmet: bool) -> usize {
+fn velocities(m: &Mechanism, s: &mut State, w: &mut IslandWork, c: &StepConfig, h: f64, unmet: bool) -> usize {
     const DAMPING: f64 = 1e-6;
     w.b.clear();
     w.active.clear();
@@ -214,7 +214,7 @@ fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
             [v.x, v.y, v.z, o.x, o.y, o.z]
         });
         for r in g.range() {
-            let speed = dot6(&w.rows.jacobian[r][0], &a) + dot6(&w.rows.jacobian[r][1], &b);
+            let speed = w.rows.along(r, [&a, &b]);
             // At a stop, and going on into it.
             let stops = (w.rows.low[r] >= -c.tolerance && speed < 0.0)
                 || (w.rows.high[r] <= c.tolerance && speed > 0.0);
@@ -237,10 +237,11 @@ fn velocities(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
 
 /// What a grip pulled with in the last [`follow`] over a step: force on the second solid.
 pub(crate) fn grip_force(w: &Workspace, joint: JointId) -> Vector {
+    let w = &w.whole;
     let mut sum = Wrench::default();
     for g in w.rows.groups.iter().filter(|g| g.joint == joint) {
         for r in g.range().filter(|r| *r < w.lambda.len()) {
-            let j = &w.rows.jacobian[r][1];
+            let j = &w.rows.row(r)[1];
             sum.linear += Vector::new(j[0], j[1], j[2]) * w.lambda[r];
         }
     }
@@ -253,8 +254,8 @@ fn yields(g: &Group) -> bool {
 }
 
 /// Rows of all joints at a pose, ranked by whether they yield. In time soft joints ask for nothing here.
-fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
-    w.rows.fill(m, s, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
+fn fill(m: &Mechanism, s: &State, w: &mut IslandWork, timed: bool) {
+    w.rows.fill(m, s, s.time, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
     for k in 0..w.rows.groups.len() {
         let g = &mut w.rows.groups[k];
         g.rank = if yields(g) { Rank::Secondary } else { Rank::Primary };
@@ -266,8 +267,8 @@ fn fill(m: &Mechanism, s: &State, w: &mut Workspace, timed: bool) {
 }
 
 /// Bounds that `ranked.dq` crosses become active. True when there are any.
-fn take_on_crossed(w: &mut Workspace, tolerance: f64) -> bool {
-    let Workspace { rows, ranked, delta, active, b, .. } = w;
+fn take_on_crossed(w: &mut IslandWork, tolerance: f64) -> bool {
+    let IslandWork { rows, ranked, delta, active, b, .. } = w;
     delta.clear();
     delta.resize(rows.len(), 0.0);
     rows.apply(&ranked.dq, delta);
@@ -284,8 +285,8 @@ fn take_on_crossed(w: &mut Workspace, tolerance: f64) -> bool {
 }
 
 /// What the linearised rows promise for the secondary ones after `ranked.dq`.
-fn promised_merit(w: &mut Workspace) -> f64 {
-    let Workspace { rows, ranked, delta, active, .. } = w;
+fn promised_merit(w: &mut IslandWork) -> f64 {
+    let IslandWork { rows, ranked, delta, active, .. } = w;
     delta.clear();
     delta.resize(rows.len(), 0.0);
     rows.apply(&ranked.dq, delta);
@@ -296,11 +297,12 @@ fn promised_merit(w: &mut Workspace) -> f64 {
 
 /// The mean diagonal of what yields, in units of the mean over all active rows: solvers take damping in those units, and
 /// light parts elsewhere in the structure must not decide how fast a hand is followed.
-fn own_scale(w: &Workspace) -> f64 {
+fn own_scale(w: &IslandWork) -> f64 {
     let (mut own, mut all) = ((0.0, 0), (0.0, 0));
     for g in &w.rows.groups {
         for r in g.range().filter(|r| w.active[*r]) {
-            let sides = g.solids.iter().zip(&w.rows.jacobian[r]);
+            let row = w.rows.row(r);
+            let sides = g.solids.iter().zip(&row);
             let d: f64 = sides
                 .filter(|(i, _)| w.masses.moves(**i))
                 .map(|(i, j)| dot6(j, &w.masses.accelerate(*i, j)))
@@ -317,7 +319,7 @@ fn own_scale(w: &Workspace) -> f64 {
 }
 
 /// Opens the intervals of a group, so that it asks for nothing until the next filling.
-fn mute(w: &mut Workspace, group: usize) {
+fn mute(w: &mut IslandWork, group: usize) {
     let range = w.rows.groups[group].range();
     w.rows.low[range.clone()].fill(f64::NEG_INFINITY);
     w.rows.high[range].fill(f64::INFINITY);
@@ -327,7 +329,7 @@ fn mute(w: &mut Workspace, group: usize) {
 fn close(
     m: &Mechanism,
     s: &mut State,
-    w: &mut Workspace,
+    w: &mut IslandWork,
     c: &StepConfig,
     timed: bool,
     report: &mut FollowReport,
@@ -349,7 +351,7 @@ fn close(
 }
 
 /// Moves the solids, none of them turning too far. True when one had to be held back.
-fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) -> bool {
+fn displace(s: &mut State, dq: &[[f64; 6]], w: &IslandWork, c: &StepConfig) -> bool {
     let mut far = false;
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let mut dq = dq[i];
@@ -363,18 +365,18 @@ fn displace(s: &mut State, dq: &[[f64; 6]], w: &Workspace, c: &StepConfig) -> bo
     far
 }
 
-fn held_gaps(w: &Workspace) -> Gaps {
+fn held_gaps(w: &IslandWork) -> Gaps {
     let held = w.rows.groups.iter().filter(|g| g.is_primary());
     held.fold(Gaps::default(), |worst, g| worst.max(w.rows.group_gaps(g)))
 }
 
 /// The largest gap of what yields.
-fn open_gap(w: &Workspace) -> f64 {
+fn open_gap(w: &IslandWork) -> f64 {
     let open = w.rows.groups.iter().filter(|g| !g.is_primary());
     open.fold(Gaps::default(), |worst, g| worst.max(w.rows.group_gaps(g))).worst()
 }
 
-fn merit_of(w: &Workspace) -> f64 {
+fn merit_of(w: &IslandWork) -> f64 {
     let open = w.rows.groups.iter().filter(|g| !g.is_primary());
     open.map(|g| g.weight * g.range().map(|r| w.rows.wanted(r).powi(2)).sum::<f64>()).sum()
 }

@@ -7,20 +7,20 @@ pub(crate) use crate::rows::Wrench;
 use crate::solid::{Kernel, SolidId};
 use crate::state::State;
 
-/// Gravity and the forces that act at the state's time. Springs and motors are rows.
-pub(crate) fn applied(m: &Mechanism, s: &State, masses: &Masses, out: &mut Vec<Wrench>) {
+/// Gravity and the forces that act at time `at`. Springs and motors are rows.
+pub(crate) fn applied(m: &Mechanism, s: &State, at: f64, masses: &Masses, out: &mut Vec<Wrench>) {
     out.clear();
     out.extend(
         (0..m.solids().len()).map(|i| Wrench { linear: m.gravity * masses.mass(i), angular: Vector::ZERO }),
     );
     for f in &m.forces {
-        if f.during.is_some_and(|d| !d.contains(s.time)) {
+        if f.during.is_some_and(|d| !d.contains(at)) {
             continue;
         }
         let i = f.solid.index();
         let q = s.rotations[i];
         let (force, torque) = if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
-        let arm = f.at.map_or(Vector::ZERO, |at| q * (at - m.solids()[i].mass.center));
+        let arm = f.at.map_or(Vector::ZERO, |point| q * (point - m.solids()[i].mass.center));
         out[i].linear += force;
         out[i].angular += torque + arm.cross(force);
     }
@@ -29,14 +29,20 @@ pub(crate) fn applied(m: &Mechanism, s: &State, masses: &Masses, out: &mut Vec<W
 /// Puts scripted solids where they are at `end`. Their velocities are the displacement over the step by its length: the
 /// trajectory itself is never differentiated.
 pub(crate) fn move_scripted(m: &Mechanism, s: &mut State, h: f64, end: f64) {
-    for (i, solid) in m.solids().iter().enumerate() {
-        let Kernel::Scripted(t) = solid.kernel else { continue };
-        let pose: Pose = m.trajectories[t.0 as usize].pose(end);
-        let (center, rotation) = (s.centers[i], s.rotations[i]);
-        s.set_pose(m, SolidId(i as u32), pose);
-        s.velocities[i] = (s.centers[i] - center) / h;
-        s.spins[i] = log(s.rotations[i] * rotation.inverse()) / h;
+    for i in 0..m.solids().len() {
+        move_one(m, s, SolidId(i as u32), h, end);
     }
+}
+
+/// Puts one solid where it is at `end`, if it is scripted.
+pub(crate) fn move_one(m: &Mechanism, s: &mut State, id: SolidId, h: f64, end: f64) {
+    let (i, solid) = (id.index(), m.solid(id));
+    let Kernel::Scripted(t) = solid.kernel else { return };
+    let pose: Pose = m.trajectories[t.0 as usize].pose(end);
+    let (center, rotation) = (s.centers[i], s.rotations[i]);
+    s.set_pose(m, id, pose);
+    s.velocities[i] = (s.centers[i] - center) / h;
+    s.spins[i] = log(s.rotations[i] * rotation.inverse()) / h;
 }
 
 /// Velocity and spin of a solid as a row answers to them: zero for what never moves.

@@ -17,29 +17,26 @@
 
 use super::free::{applied, move_scripted, moving};
 use super::rotation::spin_ahead;
-use super::{Advanced, Rejected, StepConfig, Workspace, limited};
+use super::{Advanced, IslandWork, Piece, Rejected, limited};
 use crate::math::{Vector, exp};
-use crate::mechanism::Mechanism;
 use crate::rows::Law;
 use crate::state::State;
 
 pub(super) fn advance(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    end: f64,
+    w: &mut IslandWork,
 ) -> Result<Advanced, Rejected> {
+    let Piece { m, c, h, begin, end, .. } = *piece;
     let mut done = Advanced { iterations: 1, ..Advanced::default() };
     let solids = s.centers.len();
     w.masses.update(m, s);
     let clock = w.start(c);
-    applied(m, s, &w.masses, &mut w.wrenches);
-    // What acts at the end of the step is what must hold there.
+    applied(m, s, begin, &w.masses, &mut w.wrenches);
     s.time = end;
     w.stop(c, clock, |t| &mut t.motion);
-    w.relinearise(m, s, c);
+    // What acts at the end of the step is what must hold there.
+    w.relinearise(piece, s, end);
     let clock = w.start(c);
     free_velocities(s, w, h);
     // Phi_t h: what the motion of solids with a trajectory does to the rows.
@@ -56,11 +53,8 @@ pub(super) fn advance(
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
-    s.memory.step = h;
-    s.memory.forces.clear();
-    s.memory.forces.extend(w.correction.lambda.iter().map(|l| l / (h * h)));
-    s.memory.pull.clear();
-    w.relinearise(m, s, c);
+    s.memory.own_mut().remember(h, &w.rows.keys, w.correction.lambda.iter().map(|l| l / (h * h)));
+    w.relinearise(piece, s, end);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
@@ -68,7 +62,7 @@ pub(super) fn advance(
 }
 
 /// `v_n + h M^-1 F`, gyroscopic torque included.
-pub(super) fn free_velocities(s: &mut State, w: &Workspace, h: f64) {
+pub(super) fn free_velocities(s: &mut State, w: &IslandWork, h: f64) {
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let (q, f) = (s.rotations[i], w.wrenches[i]);
         s.velocities[i] += f.linear * (w.masses.inverse_mass(i) * h);
@@ -80,7 +74,7 @@ pub(super) fn free_velocities(s: &mut State, w: &Workspace, h: f64) {
 }
 
 /// What rows ask of the constraint forces' displacements, given the free ones in `w.push`.
-fn ask(w: &mut Workspace, h: f64) {
+fn ask(w: &mut IslandWork, h: f64) {
     let n = w.rows.len();
     w.delta.clear();
     w.delta.resize(n, 0.0);

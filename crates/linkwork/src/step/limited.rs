@@ -3,14 +3,14 @@
 //! Solve; where a row would need more than it may, fix its force at the limit, take what that does out of the other
 //! rows' right sides, and solve again without it. Motors are few, so a round or two does it.
 
-use super::{StepConfig, Workspace};
+use super::{StepConfig, IslandWork};
 
 /// More rounds than this mean that motors work against each other; what then is left over is cut all the same.
 const MOST_ROUNDS: usize = 4;
 
 /// Solves the rows as they stand in `w.rows`, with `|lambda| <= most_force * unit` where a group has a limit. The answer
 /// is in `w.correction`. Returns the iterations of the linear solver.
-pub(super) fn solve(w: &mut Workspace, c: &StepConfig, solids: usize, unit: f64) -> usize {
+pub(super) fn solve(w: &mut IslandWork, c: &StepConfig, solids: usize, unit: f64) -> usize {
     let mut iterations = w.solve_bounded(c, solids);
     if w.rows.groups.iter().all(|g| g.most_force == f64::INFINITY) {
         return iterations;

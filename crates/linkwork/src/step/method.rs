@@ -1,6 +1,6 @@
 //! The methods by name, and what all of them share.
 
-use super::{Advanced, Rejected, StepConfig, Workspace};
+use super::{Advanced, IslandWork, Piece, Rejected, StepConfig};
 use crate::mechanism::Mechanism;
 use crate::state::State;
 
@@ -91,30 +91,27 @@ impl Method {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 
-    /// From `s` at `end - h` to `s` at `end`.
+    /// From `s` at the beginning of the piece to `s` at its end.
     pub(super) fn advance(
         self,
-        m: &Mechanism,
+        piece: &Piece,
         s: &mut State,
-        w: &mut Workspace,
-        c: &StepConfig,
-        h: f64,
-        end: f64,
+        w: &mut IslandWork,
     ) -> Result<Advanced, Rejected> {
         match self {
-            Method::Variational => super::variational::advance(m, s, w, c, h, end),
-            Method::Displacement => super::displacement::advance(m, s, w, c, h, end),
-            Method::Relaxation(scheme) => super::relaxation::advance(m, s, w, c, scheme, h, end),
+            Method::Variational => super::variational::advance(piece, s, w),
+            Method::Displacement => super::displacement::advance(piece, s, w),
+            Method::Relaxation(scheme) => super::relaxation::advance(piece, s, w, scheme),
             Method::Baumgarte { alpha, beta, integrator } => {
                 let p = super::baumgarte::Parameters { alpha, beta, integrator };
-                super::baumgarte::advance(m, s, w, c, p, h, end)
+                super::baumgarte::advance(piece, s, w, p)
             }
             Method::PostStabilization { integrator, velocities } => {
                 let p = super::post_stabilization::Parameters { integrator, velocities };
-                super::post_stabilization::advance(m, s, w, c, p, h, end)
+                super::post_stabilization::advance(piece, s, w, p)
             }
-            Method::Implicit => super::implicit::advance(m, s, w, c, h, end),
-            Method::Reduced => super::reduced::advance(m, s, w, c, h, end),
+            Method::Implicit => super::implicit::advance(piece, s, w),
+            Method::Reduced => super::reduced::advance(piece, s, w),
         }
     }
 }
@@ -132,7 +129,8 @@ pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
     // Two thirds: joints and forces may speed a solid up within the step.
     let pieces = (c.dt * fastest / (0.67 * c.max_rotation)).ceil();
     // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.
-    let before = if s.memory.step > 0.0 { (0.5 * c.dt / s.memory.step).floor() } else { 1.0 };
+    let last = s.memory.own().substep;
+    let before = if last > 0.0 { (0.5 * c.dt / last).floor() } else { 1.0 };
     let pieces = pieces.max(before);
     if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 }
 }

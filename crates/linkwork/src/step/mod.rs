@@ -18,10 +18,13 @@
 mod accelerate;
 pub mod assemble;
 mod baumgarte;
+mod care;
 mod displacement;
+mod energy;
 mod follow;
 mod free;
 mod implicit;
+mod island;
 mod lanes;
 mod limited;
 pub mod method;
@@ -34,19 +37,23 @@ mod tension;
 #[cfg(test)]
 mod tests;
 mod variational;
+mod work;
 mod workspace;
 
 pub(crate) use follow::grip_force;
 pub use follow::{Follow, FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
-pub(crate) use workspace::rigid_gaps;
-pub use workspace::{Reaction, Workspace};
+pub use energy::EnergyReport;
+pub use work::Reaction;
+pub(crate) use work::{IslandWork, rigid_gaps};
+pub use workspace::Workspace;
 
 use crate::mechanism::Mechanism;
 use crate::rows::Gaps;
 use crate::solve::SolverKind;
-use crate::state::State;
+use crate::state::{IslandMemory, State};
+use island::Island;
 
 /// How to take a step.
 #[derive(Clone, Copy)]
@@ -71,6 +78,8 @@ pub struct StepConfig<'a> {
     /// Distance joints keep `|d|^2 - L^2` at zero instead of `|d| - L`: the other form of Hong's 2005 arms. Gaps are reported
     /// in metres all the same.
     pub squared_distances: bool,
+    /// Islands at rest are not stepped until something wakes them: an edit, a hand, anything that begins to act.
+    pub sleep: bool,
     /// True ends the work as soon as the state is usable.
     pub out_of_time: Option<&'a dyn Fn() -> bool>,
     /// Seconds, for the stage timings in the report. The library has no clock of its own.
@@ -89,6 +98,7 @@ impl Default for StepConfig<'_> {
             max_rotation: 0.8,
             most_substeps: 64,
             squared_distances: false,
+            sleep: true,
             out_of_time: None,
             clock: None,
         }
@@ -133,8 +143,17 @@ pub struct Stages {
     pub solve: f64,
 }
 
+impl Stages {
+    fn add(&mut self, other: &Stages) {
+        self.motion += other.motion;
+        self.rows += other.rows;
+        self.factor += other.factor;
+        self.solve += other.solve;
+    }
+}
+
 /// What one step did: the same for every caller.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// Largest gaps at the end, of everything rigid.
     pub gaps: Gaps,
@@ -142,10 +161,14 @@ pub struct StepReport {
     pub iterations: usize,
     /// Iterations of the linear solver.
     pub solver_iterations: usize,
-    /// Pieces that the step was cut into.
+    /// Substeps that the step was cut into, of the island that needed most.
     pub substeps: usize,
     /// How many of them fell back to the 1998 projection.
     pub fallbacks: usize,
+    /// Rows that depend on each other were solved with care, somewhere.
+    pub careful: bool,
+    /// What happened to the energy without an explanation.
+    pub energy: EnergyReport,
     /// A gap is larger than the tolerance.
     pub missed: bool,
     /// The step was not taken.
@@ -155,82 +178,149 @@ pub struct StepReport {
 }
 
 /// One step: from `state` at `t` to `state` at `t + dt`. Whatever happens the state stays finite: a step that cannot be
-/// taken is cut into pieces, and if that does not help it is rejected and the state is what it was.
+/// taken is cut into substeps, and if that does not help it is rejected and the state is what it was.
 ///
-/// The workspace is scratch. It may be thrown away at any time without changing the future.
+/// Islands are stepped one by one, each by itself, in parallel where no clock and no budget is given: the numbers do not
+/// depend on it. The workspace is scratch. It may be thrown away at any time without changing the future.
 pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig) -> StepReport {
-    let mut report = StepReport {
-        gaps: Gaps::default(),
-        iterations: 0,
-        solver_iterations: 0,
-        substeps: 0,
-        fallbacks: 0,
-        missed: false,
-        rejected: None,
-        stages: Stages::default(),
-    };
-    if !(c.dt > 0.0 && c.dt.is_finite() && (state.time + c.dt) > state.time) {
-        report.rejected = Some(Rejected::BadStep);
+    let end = state.time + c.dt;
+    if !(c.dt > 0.0 && c.dt.is_finite() && end > state.time) {
+        return StepReport { rejected: Some(Rejected::BadStep), ..StepReport::default() };
+    }
+    w.update(m);
+    w.sort_memory(&mut state.memory);
+    w.step_islands(m, state, c);
+    let report = w.summary(c);
+    if report.rejected.is_some() {
+        w.take_back(state);
         return report;
     }
-    w.begin(m, c);
-    let mut pieces = method::least_pieces(m, state, c);
-    loop {
-        w.trial.clone_from(state);
-        w.last_try = 2 * pieces > c.most_substeps || w.is_over(c);
-        let done = run_pieces(m, w, c, pieces, &mut report);
-        report.substeps = pieces;
-        match done {
-            Ok(()) => break,
-            Err(Rejected::TooLong) if !w.last_try => pieces *= 2,
-            Err(Rejected::NotFinite) if 2 * pieces <= c.most_substeps && !w.is_over(c) => pieces *= 2,
-            Err(why) => {
-                report.rejected = Some(why);
-                return report;
-            }
-        }
-    }
-    std::mem::swap(state, &mut w.trial);
-    let clock = w.start(c);
-    report.gaps = w.final_gaps(m, state);
-    w.stop(c, clock, |s| &mut s.rows);
-    report.missed = !(report.gaps.worst() <= c.tolerance);
-    report.stages = w.stages;
+    w.put_together(m, state);
+    w.move_alone(m, state, c.dt, end);
+    state.time = end;
     report
 }
 
-/// The step in equal pieces, unless time runs out; the last one ends exactly at `t + dt`.
-fn run_pieces(
-    m: &Mechanism,
-    w: &mut Workspace,
-    c: &StepConfig,
-    pieces: usize,
-    report: &mut StepReport,
-) -> Result<(), Rejected> {
-    let start = w.trial.time;
-    let mut k = 0;
-    while k < pieces {
-        k += 1;
-        let mut h = c.dt / pieces as f64;
-        if k > 1 && w.is_over(c) {
-            // Out of time: what is left is taken in one piece, as well as can be.
-            h *= (pieces - k + 1) as f64;
-            k = pieces;
-            w.last_try = true;
+impl Workspace {
+    /// Steps every island that is awake.
+    fn step_islands(&mut self, m: &Mechanism, state: &mut State, c: &StepConfig) {
+        let awake = |(island, memory): (&Island, &IslandMemory)| !island.is_asleep(m, memory, c);
+        self.asleep.clear();
+        self.asleep.extend(self.islands.iter().zip(&state.memory.islands).map(|pair| !awake(pair)));
+        for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
+            let memory = std::mem::take(&mut state.memory.islands[k]);
+            island.gather(m, state, memory);
         }
-        let end = start + c.dt * (k as f64 / pieces as f64);
-        let mut state = std::mem::take(&mut w.trial);
-        let done = c.method.advance(m, &mut state, w, c, h, end);
-        w.trial = state;
-        let done = done?;
-        if !w.trial.is_finite() {
-            return Err(Rejected::NotFinite);
+        let asleep = &self.asleep;
+        let due = asleep.iter().filter(|a| !**a).count();
+        if workspace::runs_in_parallel(due, c) {
+            use rayon::prelude::*;
+            let plain = Plain::new(c);
+            let least = due.div_ceil(64);
+            let due = self.islands.par_iter_mut().zip(asleep.par_iter()).with_min_len(least);
+            due.filter(|(_, a)| !**a).for_each(|(island, _)| island.step(&plain.config()));
+        } else {
+            self.islands.iter_mut().zip(asleep).filter(|(_, a)| !**a).for_each(|(island, _)| island.step(c));
         }
-        report.iterations += done.iterations;
-        report.solver_iterations += done.solver_iterations;
-        report.fallbacks += usize::from(done.fallback);
+        self.note_solver();
     }
-    Ok(())
+
+    /// The reports of all islands as one.
+    fn summary(&self, c: &StepConfig) -> StepReport {
+        let mut sum = StepReport::default();
+        for (island, asleep) in self.islands.iter().zip(&self.asleep) {
+            let r = &island.report;
+            sum.gaps = sum.gaps.max(r.gaps);
+            if *asleep {
+                continue;
+            }
+            sum.iterations += r.iterations;
+            sum.solver_iterations += r.solver_iterations;
+            sum.substeps = sum.substeps.max(r.substeps);
+            sum.fallbacks += r.fallbacks;
+            sum.careful |= r.careful;
+            sum.energy.add(&r.energy);
+            sum.rejected = sum.rejected.or(r.rejected);
+            sum.stages.add(&r.stages);
+        }
+        sum.substeps = sum.substeps.max(1);
+        sum.missed = !(sum.gaps.worst() <= c.tolerance);
+        sum
+    }
+
+    /// Gives the memories back; the rest of the state was not touched.
+    fn take_back(&mut self, state: &mut State) {
+        for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
+            state.memory.islands[k] = std::mem::take(island.state.memory.own_mut());
+            state.memory.islands[k].solid = island.solid();
+        }
+    }
+
+    /// Puts what moved back into the whole's state.
+    fn put_together(&mut self, m: &Mechanism, state: &mut State) {
+        for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
+            island.part.scatter(m, &island.state, state);
+            state.memory.islands[k].clone_from(island.state.memory.own());
+            state.memory.islands[k].solid = island.solid();
+        }
+    }
+}
+
+/// What is asked of a step, without clock and deadline: several threads may look at it.
+#[derive(Clone, Copy)]
+struct Plain {
+    method: Method,
+    solver: SolverKind,
+    lengths: [f64; 3],
+    counts: [usize; 3],
+    flags: [bool; 2],
+}
+
+impl Plain {
+    fn new(c: &StepConfig) -> Self {
+        Self {
+            method: c.method,
+            solver: c.solver,
+            lengths: [c.dt, c.tolerance, c.max_rotation],
+            counts: [c.iterations, c.solver_iterations, c.most_substeps],
+            flags: [c.squared_distances, c.sleep],
+        }
+    }
+
+    fn config(&self) -> StepConfig<'static> {
+        let ([dt, tolerance, max_rotation], [squared_distances, sleep]) = (self.lengths, self.flags);
+        let [iterations, solver_iterations, most_substeps] = self.counts;
+        StepConfig {
+            method: self.method,
+            solver: self.solver,
+            dt,
+            tolerance,
+            iterations,
+            solver_iterations,
+            max_rotation,
+            most_substeps,
+            squared_distances,
+            sleep,
+            out_of_time: None,
+            clock: None,
+        }
+    }
+}
+
+/// One substep of an island: what every method is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub m: &'a Mechanism,
+    pub c: &'a StepConfig<'a>,
+    /// Its length.
+    pub h: f64,
+    /// From when to when.
+    pub begin: f64,
+    pub end: f64,
+    /// There will be no shorter ones: what is too long must be taken all the same.
+    pub last_try: bool,
+    /// Rows that depend on each other are solved with care (`care.rs`).
+    pub careful: bool,
 }
 
 /// What a method tells of one piece.
@@ -239,4 +329,6 @@ pub(crate) struct Advanced {
     pub iterations: usize,
     pub solver_iterations: usize,
     pub fallback: bool,
+    /// Joints that began to act were closed first.
+    pub closed: bool,
 }

@@ -12,9 +12,7 @@
 
 use super::accelerate::{Feedback, finish, integrate};
 use super::displacement::correct;
-use super::variational::along;
-use super::{Advanced, Integrator, Rejected, StepConfig, Workspace};
-use crate::mechanism::Mechanism;
+use super::{Advanced, Integrator, IslandWork, Piece, Rejected, StepConfig};
 use crate::rows::Law;
 use crate::state::State;
 
@@ -26,32 +24,29 @@ pub(super) struct Parameters {
 }
 
 pub(super) fn advance(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
+    w: &mut IslandWork,
     p: Parameters,
-    h: f64,
-    end: f64,
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
-    integrate(m, s, w, c, p.integrator, Feedback::default(), h, end, &mut done);
-    w.relinearise(m, s, c);
-    correct(m, s, w, c, None, &mut done);
-    finish(m, s, w, c, h);
+    integrate(piece, s, w, p.integrator, Feedback::default(), &mut done);
+    w.relinearise(piece, s, piece.end);
+    correct(piece, s, w, false, &mut done);
+    finish(piece, s, w);
     if p.velocities {
-        project_velocities(s, w, c, &mut done);
+        project_velocities(s, w, piece.c, &mut done);
         w.forget();
     }
     Ok(done)
 }
 
 /// Velocities that keep to the rows at `s`. Soft rows and motors of limited strength act through forces alone.
-fn project_velocities(s: &mut State, w: &mut Workspace, c: &StepConfig, done: &mut Advanced) {
+fn project_velocities(s: &mut State, w: &mut IslandWork, c: &StepConfig, done: &mut Advanced) {
     for k in 0..w.rows.groups.len() {
         let g = w.rows.groups[k];
         for r in g.range() {
-            let speed = along(&w.rows, s, g.solids, r);
+            let speed = w.rows.speed(r, s);
             let (low, high) = (w.rows.low[r], w.rows.high[r]);
             let free = (f64::NEG_INFINITY, f64::INFINITY);
             let ask = match g.law {

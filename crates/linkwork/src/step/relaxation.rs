@@ -28,8 +28,7 @@
 use super::displacement::value;
 use super::free::{applied, move_scripted};
 use super::implicit::free_velocities;
-use super::workspace::rigid_gaps;
-use super::{Advanced, Rejected, Relaxation, StepConfig, Workspace};
+use super::{Advanced, IslandWork, Piece, Rejected, Relaxation};
 use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
 use crate::rows::{Group, Law, Masses, Rows, Source, Unit, dot6};
@@ -46,26 +45,24 @@ pub(super) struct Scratch {
 }
 
 pub(super) fn advance(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
+    w: &mut IslandWork,
     scheme: Relaxation,
-    h: f64,
-    end: f64,
 ) -> Result<Advanced, Rejected> {
+    let Piece { m, c, h, begin, end, .. } = *piece;
     let mut done = Advanced::default();
     let mut x = std::mem::take(&mut w.relaxed);
-    close_new(m, s, w, &mut x, c, scheme, end, &mut done);
+    close_new(piece, s, w, &mut x, scheme, &mut done);
     w.relaxed = x;
     w.masses.update(m, s);
-    applied(m, s, &w.masses, &mut w.wrenches);
+    applied(m, s, begin, &w.masses, &mut w.wrenches);
     s.time = end;
     w.start.clone_from(s);
     free_velocities(s, w, h);
     // Section 2.2, step 1: "if the rotations are larger than a given limit, the system goes back in time".
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-        if !w.last_try && s.spins[i].length() * h > c.max_rotation {
+        if !piece.last_try && s.spins[i].length() * h > c.max_rotation {
             return Err(Rejected::TooLong);
         }
         s.centers[i] += s.velocities[i] * h;
@@ -73,48 +70,39 @@ pub(super) fn advance(
     }
     move_scripted(m, s, h, end);
     let mut x = std::mem::take(&mut w.relaxed);
-    let closed = relax(m, s, w, &mut x, c, scheme, h, &mut done);
+    let closed = relax(piece, s, w, &mut x, scheme, &mut done);
     w.relaxed = x;
     let undriven = w.undriven;
     reach_speeds(s, w, h, !closed && undriven);
-    w.relinearise(m, s, c);
+    w.relinearise(piece, s, end);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
-    s.memory.step = h;
-    s.memory.forces.clear();
-    s.memory.forces.extend(w.lambda.iter().map(|l| l / (h * h)));
-    s.memory.pull.clear();
+    s.memory.own_mut().remember(h, &w.rows.keys, w.lambda.iter().map(|l| l / (h * h)));
     Ok(done)
 }
 
 /// Section 2.3: joints that begin to hold are closed by the passes alone, and no speed comes of it.
-#[allow(clippy::too_many_arguments)]
 fn close_new(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
+    w: &mut IslandWork,
     x: &mut Scratch,
-    c: &StepConfig,
     scheme: Relaxation,
-    end: f64,
     done: &mut Advanced,
 ) {
-    let begin = std::mem::replace(&mut s.time, end);
-    w.relinearise(m, s, c);
-    let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
-    if !known && !(rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9)) {
+    w.relinearise(piece, s, piece.end);
+    if w.has_new_gaps(s, piece.c.tolerance) {
         w.start.clone_from(s);
         x.block.closing = true;
-        relax(m, s, w, x, c, scheme, 1.0, done);
+        relax(&Piece { h: 1.0, ..*piece }, s, w, x, scheme, done);
         x.block.closing = false;
     }
-    s.time = begin;
 }
 
 /// Step 3: speeds from the positions reached. With `cut`, the part that the constraints added is cut where it would add
 /// energy: gaps left over from earlier steps are closed without being thrown.
-fn reach_speeds(s: &mut State, w: &Workspace, h: f64, cut: bool) {
+fn reach_speeds(s: &mut State, w: &IslandWork, h: f64, cut: bool) {
     let reached = |s: &State, i: usize| {
         let v = (s.centers[i] - w.start.centers[i]) / h;
         (v, log(s.rotations[i] * w.start.rotations[i].inverse()) / h)
@@ -138,21 +126,19 @@ fn reach_speeds(s: &mut State, w: &Workspace, h: f64, cut: bool) {
 }
 
 /// The passes of step 2; true when everything is met. Multipliers end up in `w.lambda`, in the units of `h^2` times a force.
-#[allow(clippy::too_many_arguments)]
 fn relax(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
+    w: &mut IslandWork,
     x: &mut Scratch,
-    c: &StepConfig,
     scheme: Relaxation,
-    h: f64,
     done: &mut Advanced,
 ) -> bool {
+    let Piece { m, c, .. } = *piece;
     // Motors and dampers measure from the start of the step.
     let graph = &w.graph;
-    w.next.fill_motion(m, &w.start, |j| graph.default_rank(j));
-    w.relinearise(m, s, c);
+    w.next.fill_motion(m, &w.start, piece.end, |j| graph.default_rank(j));
+    w.relinearise(piece, s, piece.end);
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
     x.count.clear();
@@ -164,8 +150,8 @@ fn relax(
     for _ in 0..c.iterations.max(1) {
         let clock = w.start(c);
         let worst = match scheme {
-            Relaxation::EffectiveMass => one_by_one(m, s, w, x, c, h),
-            _ => all_at_once(m, s, w, x, c, scheme, h),
+            Relaxation::EffectiveMass => one_by_one(piece, s, w, x),
+            _ => all_at_once(piece, s, w, x, scheme),
         };
         w.stop(c, clock, |t| &mut t.solve);
         if worst <= c.tolerance {
@@ -182,19 +168,13 @@ fn relax(
 
 /// A pass of the effective-mass scheme: each joint closes its own gap from where the last one left the solids. Returns the
 /// largest thing that was asked for.
-fn one_by_one(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    x: &mut Scratch,
-    c: &StepConfig,
-    h: f64,
-) -> f64 {
+fn one_by_one(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch) -> f64 {
+    let Piece { m, c, h, .. } = *piece;
     let mut worst = 0.0_f64;
     for k in 0..w.rows.groups.len() {
         let whole = w.rows.groups[k];
-        let at = x.one.refill(m, s, &whole);
-        let Some(g) = x.one.groups.get(at).copied().filter(|g| g.count == whole.count) else { continue };
+        x.one.refill(m, s, &whole);
+        let Some(g) = x.one.groups.first().copied() else { continue };
         let lambda = &mut w.lambda[whole.range()];
         let open = x.block.aim(&x.one, &g, &w.next, whole.first, lambda, h);
         if !(open > c.tolerance) {
@@ -225,17 +205,16 @@ fn one_by_one(
 
 /// A pass of the printed schemes: every joint from the same poses, sums weighted, all solids displaced together.
 fn all_at_once(
-    m: &Mechanism,
+    piece: &Piece,
     s: &mut State,
-    w: &mut Workspace,
+    w: &mut IslandWork,
     x: &mut Scratch,
-    c: &StepConfig,
     scheme: Relaxation,
-    h: f64,
 ) -> f64 {
+    let Piece { m, c, h, .. } = *piece;
     let mut worst = 0.0_f64;
     let second = scheme == Relaxation::Second;
-    w.relinearise(m, s, c);
+    w.relinearise(piece, s, piece.end);
     x.dq.clear();
     x.dq.resize(s.centers.len(), [0.0; 6]);
     for k in 0..w.rows.groups.len() {
@@ -273,14 +252,15 @@ fn all_at_once(
         displace(s, i, x.dq[i], c.max_rotation);
     }
     if second {
-        translate(m, s, w, x, c);
+        translate(piece, s, w, x);
     }
     worst
 }
 
 /// Eq. 19: what is left of the gaps, by translation alone.
-fn translate(m: &Mechanism, s: &mut State, w: &mut Workspace, x: &mut Scratch, c: &StepConfig) {
-    w.relinearise(m, s, c);
+fn translate(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch) {
+    let Piece { m, c, .. } = *piece;
+    w.relinearise(piece, s, piece.end);
     x.dq.iter_mut().for_each(|q| *q = [0.0; 6]);
     for g in w.rows.groups.iter().filter(|g| is_rigid(g)) {
         let shares = shares(m, &w.masses, g);
@@ -289,7 +269,7 @@ fn translate(m: &Mechanism, s: &mut State, w: &mut Workspace, x: &mut Scratch, c
             for (side, solid) in g.solids.into_iter().enumerate() {
                 let scale = alpha * w.rows.wanted(r) * shares[side] * w.masses.inverse_mass(solid);
                 for k in 0..3 {
-                    x.dq[solid][k] += scale * w.rows.jacobian[r][side][k];
+                    x.dq[solid][k] += scale * w.rows.row(r)[side][k];
                 }
             }
         }
@@ -329,7 +309,7 @@ fn mass_of(masses: &Masses, g: &Group, shares: [f64; 2]) -> f64 {
 fn cautious(rows: &Rows, g: &Group, masses: &Masses, shares: [f64; 2]) -> f64 {
     let (mut trace, mut n) = (0.0, 0);
     for r in g.range().filter(|r| rows.unit[*r] == Unit::Length && rows.wanted(*r) != 0.0) {
-        let j = &rows.jacobian[r];
+        let j = &rows.row(r);
         for (side, solid) in g.solids.into_iter().enumerate() {
             trace += shares[side] * dot6(&masses.accelerate(solid, &j[side]), &j[side]);
         }
@@ -456,10 +436,10 @@ impl Block {
         self.matrix.resize(n * n, 0.0);
         self.answer.clear();
         for (a, k) in self.rows.iter().enumerate() {
-            let j = &rows.jacobian[g.first + k];
+            let j = &rows.row(g.first + k);
             let moved = [0, 1].map(|side| masses.accelerate(g.solids[side], &j[side]));
             for (b, l) in self.rows.iter().enumerate().take(a + 1) {
-                let i = &rows.jacobian[g.first + l];
+                let i = &rows.row(g.first + l);
                 self.matrix[a * n + b] =
                     shares[0] * dot6(&moved[0], &i[0]) + shares[1] * dot6(&moved[1], &i[1]);
             }
@@ -481,7 +461,7 @@ impl Block {
     fn push(&self, rows: &Rows, g: &Group, side: usize, masses: &Masses, share: f64) -> [f64; 6] {
         let mut force = [0.0; 6];
         for (k, r) in g.range().enumerate() {
-            for (f, j) in force.iter_mut().zip(&rows.jacobian[r][side]) {
+            for (f, j) in force.iter_mut().zip(&rows.row(r)[side]) {
                 *f += j * self.delta[k];
             }
         }

@@ -9,27 +9,27 @@
 //! `K` is exact for ball joints, whose second derivative couples no two solids. Tournier and others (2015) use the same
 //! stiffness to stabilise constraints.
 
-use super::Workspace;
+use super::IslandWork;
 use crate::math::four::{Four, Three, cross, dot, times, wide};
 use crate::math::{Matrix, Vector};
 use crate::state::State;
 
 /// Raises the inertia of solids whose joints are so taut that the step would be unstable, by the forces in
-/// `memory.pull`. Writes per solid what is left of an angular impulse into `w.dulls`. True when there are any.
-pub(super) fn stiffen(s: &State, w: &mut Workspace, h: f64) -> bool {
-    w.dulls.clear();
-    if s.memory.pull.len() != w.rows.len() {
+/// `memory.pull`. Writes per solid what is left of an angular impulse into `w.raised`. True when there are any.
+pub(super) fn stiffen(s: &State, w: &mut IslandWork, h: f64) -> bool {
+    w.raised.clear();
+    if !s.memory.own().recall_pull(&w.rows, &mut w.pull) {
         return false;
     }
     w.tension.resize(w.masses.len(), [0.0; 6]);
-    w.rows.tension(s, &s.memory.pull, &mut w.tension);
-    raise(&w.tension, h, w.masses.inverse_inertias(), &mut w.dulls);
-    !w.dulls.is_empty()
+    w.rows.tension(s, &w.pull, &mut w.tension);
+    raise(&w.tension, h, w.masses.inverse_inertias(), &mut w.raised);
+    !w.raised.is_empty()
 }
 
 wide! {
     /// Four solids at a time.
-    fn raise(tension: &[[f64; 6]], h: f64, inverses: &mut [[Four; 6]], dulls: &mut Vec<(usize, Matrix)>) {
+    fn raise(tension: &[[f64; 6]], h: f64, inverses: &mut [[Four; 6]], raised_solids: &mut Vec<(usize, Matrix)>) {
         let one = Four::all(1.0);
         let step = Four::all(h * h);
         for (pack, (inverse, t)) in inverses.iter_mut().zip(tension.chunks(4)).enumerate() {
@@ -72,7 +72,7 @@ wide! {
                     }
                     // What is left of an impulse, I (I + beta h^2 K)^-1, is the transpose of the inverse.
                     let column = |v: &Three| Vector::new(v[0].0[l], v[1].0[l], v[2].0[l]);
-                    dulls.push((4 * pack + l, Matrix::from_cols(column(&p), column(&q), column(&r))));
+                    raised_solids.push((4 * pack + l, Matrix::from_cols(column(&p), column(&q), column(&r))));
                 }
             }
         }

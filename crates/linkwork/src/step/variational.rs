@@ -17,24 +17,25 @@
 //! Soft rows (compliance, springs, motors) take their force `beta h^2` ahead in time, `F = -k (g_n + 2 beta h J (v_{n+1/2}
 //! - v_n)) - c J v_{n+1/2}`: with `beta >= 1/4` stable at any stiffness, symmetric in time, and the same matrix with
 //! `2 / (2 beta k h^2 + c h)` on its diagonal in both halves of the step. Rows too stiff for the step are damped on top of
-//! that (`workspace::calm`).
+//! that (`IslandWork::damp_unresolved_modes`).
 //!
 //! Solids whose joints are very taut get a larger inertia against changes of their spin (`tension.rs`).
 //!
-//! When a step is too long for Newton it is cut into pieces, and if that does not help the piece is taken by the 1998
-//! projection (`displacement.rs`), and the report says so.
+//! Where rows depend on each other Newton's method is carried on with care (`care.rs`). A step that is too long for it is
+//! cut into substeps, and if that does not help the last of them are taken by the 1998 projection (`displacement.rs`); the
+//! report says so.
 
 use super::displacement::change;
 use super::free::{Wrench, applied, move_scripted};
 use super::tension::stiffen;
-use super::workspace::AHEAD;
-use super::{Advanced, Rejected, StepConfig, Workspace};
-use crate::mechanism::Mechanism;
-use crate::rows::{BallRows, HalfRow, Law, Rows, dot6};
+use super::work::AHEAD;
+use super::{Advanced, IslandWork, Piece, Rejected};
+use crate::rows::Law;
 use crate::solve::largest;
 use crate::state::State;
 
 /// How the search for the impulses ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// Gaps are closed, or as small as the budget made them.
     Yes,
@@ -42,271 +43,284 @@ enum Found {
     No,
 }
 
-pub(super) fn advance(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    end: f64,
-) -> Result<Advanced, Rejected> {
+pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
-    // What acts at the end of the step is what must hold there.
-    let begin = s.time;
-    s.time = end;
-    let mut factored = w.linearise(m, s, c, h);
-    if close_new(m, s, w, c, h, &mut done) {
+    linearise(piece, s, w, &mut done);
+    begin(piece, s, w);
+    let mut found = impulses(piece, s, w, &mut done);
+    if found == Found::No && w.lambda.iter().any(|l| *l != 0.0) && !w.is_over(piece.c) {
+        // The warm start may have been the reason.
+        w.lambda.fill(0.0);
+        w.lanes.restart();
+        found = impulses(piece, s, w, &mut done);
+    }
+    match found {
+        Found::Yes => velocities(piece, s, w, Half::Second, &mut done),
+        // Too long a step for this method. Light solids that hold heavy ones are like taut strings, and need substeps as
+        // short as their swing across; past the shortest, the projection of 1998 has an answer to everything.
+        Found::No if piece.last_try => fall_back(piece, s, w, &mut done)?,
+        Found::No => return Err(Rejected::TooLong),
+    }
+    for a in &w.rows.angles {
+        s.angles[a.slot] = a.value;
+    }
+    Ok(done)
+}
+
+/// Rows, masses and factor at `q_n`, with what acts at the end of the step: that is what must hold there.
+fn linearise(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
+    let mut factored = w.linearise(piece, s);
+    if close_new(piece, s, w, done) {
         factored = false;
     }
-    if !factored {
+    if !factored || piece.careful || !w.shift.is_empty() {
+        factored = false;
         // As at the end of the last step: the same numbers, so that a restored state has the same future. From the
         // plain masses: where bounds came and went there is no factor to keep, but the masses were raised already.
-        w.masses.update(m, s);
-        stiffen(s, w, h);
+        w.masses.update(piece.m, s);
+        stiffen(s, w, piece.h);
+        w.take_care(piece, s, piece.end);
     }
+    if !factored && !w.bounded {
+        w.factor(piece.c, false);
+    }
+}
+
+/// A joint that starts to act (or a start that was never assembled) is closed before it moves anything: through the
+/// positions alone, so that its gap does not turn into speed.
+fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> bool {
+    if !w.has_new_gaps(s, piece.c.tolerance) {
+        return false;
+    }
+    super::displacement::close_new(piece, s, w, done);
+    done.closed = true;
+    w.linearise(piece, s);
+    true
+}
+
+/// Momenta after the first half of the forces, the warm start, and scripted solids where they will be.
+fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
+    let Piece { m, c, h, begin, end, .. } = *piece;
     if w.scripted {
         w.start.centers.clone_from(&s.centers);
         w.start.rotations.clone_from(&s.rotations);
     }
     let clock = w.start(c);
-    s.time = begin;
-    applied(m, s, &w.masses, &mut w.wrenches);
-    s.time = end;
+    applied(m, s, begin, &w.masses, &mut w.wrenches);
     w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
-    guess(s, w, h);
+    s.time = end;
+    warm_start(s, w, h);
     move_scripted(m, s, h, end);
     w.stop(c, clock, |t| &mut t.motion);
-    if !factored && !w.bounded {
-        w.factor(c, false);
-    }
-    let mut found = positions(m, s, w, c, h, &mut done);
-    if matches!(found, Found::Yes) && w.undriven && thrown(w) {
-        found = Found::No;
-    }
-    if matches!(found, Found::No) && !s.memory.forces.is_empty() && !w.is_over(c) {
-        // The guess may have been the reason.
-        w.lambda.fill(0.0);
-        w.lanes.restart();
-        found = positions(m, s, w, c, h, &mut done);
-        if matches!(found, Found::Yes) && w.undriven && thrown(w) {
-            found = Found::No;
-        }
-    }
-    if let Found::No = found {
-        // Too long a step for this method. Light solids that hold heavy ones are like taut strings, and need pieces as
-        // short as their swing across; past the shortest, the projection of 1998 has an answer to everything.
-        if !w.last_try {
-            return Err(Rejected::TooLong);
-        }
-        if w.scripted {
-            s.centers.clone_from(&w.start.centers);
-            s.rotations.clone_from(&w.start.rotations);
-        }
-        w.lanes.restore(s);
-        s.time = begin;
-        w.forget();
-        let balls = w.write_balls(BallRows::Frame);
-        let taken = super::displacement::advance(m, s, w, c, h, end);
-        w.write_balls(balls);
-        taken?;
-        s.memory = Default::default();
-        w.linearise(m, s, c, h);
-        done.fallback = true;
-        w.lambda.clear();
-        w.lambda.resize(w.rows.len(), 0.0);
-        velocities(m, s, w, c, h, 0.0, &mut done);
-    } else {
-        velocities(m, s, w, c, h, 0.5 * h, &mut done);
-    }
-    for a in &w.rows.angles {
-        s.angles[a.slot] = a.value;
-    }
-    s.memory.step = h;
-    Ok(done)
-}
-
-/// A joint that starts to act (or a start that was never assembled) is closed before it moves anything: through the
-/// positions alone, so that its gap does not turn into speed.
-fn close_new(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    done: &mut Advanced,
-) -> bool {
-    let known = s.memory.forces.len() == w.rows.len() && s.memory.step > 0.0;
-    if known || super::workspace::rigid_gaps(&w.rows).worst() <= c.tolerance.max(1e-9) {
-        return false;
-    }
-    let balls = w.write_balls(BallRows::Frame);
-    w.relinearise(m, s, c);
-    super::displacement::correct(m, s, w, c, None, done);
-    w.write_balls(balls);
-    w.linearise(m, s, c, h);
-    true
 }
 
 /// First guess of the impulses: those that held the velocities at the end of the last step. What `L` was wrong by left a
 /// gap and, by the same motion, a speed along it; `m` took the speed back, and the next `L` takes the gap back by the
 /// same amount. Extrapolating forces over several steps loses that, and takes twice the iterations. And what soft rows
 /// aim for.
-fn guess(s: &State, w: &mut Workspace, h: f64) {
-    let n = w.rows.len();
-    w.lambda.clear();
-    let memory = &s.memory;
-    if memory.forces.len() == n && memory.step > 0.0 {
-        w.lambda.extend(memory.forces.iter().map(|f| 0.5 * h * f));
-    } else {
-        w.lambda.resize(n, 0.0);
-    }
+fn warm_start(s: &State, w: &mut IslandWork, h: f64) {
+    s.memory.own().recall(&w.rows, &mut w.lambda);
+    w.lambda.iter_mut().for_each(|l| *l *= 0.5 * h);
+    aim(s, w, h, h);
+}
+
+/// What rows with a law of their own want of a motion over `over`: a step, or a unit of time for velocities.
+fn aim(s: &State, w: &mut IslandWork, h: f64, over: f64) {
     w.target.clear();
-    w.target.resize(n, 0.0);
-    for g in w.rows.others() {
+    w.target.resize(w.rows.len(), 0.0);
+    let damping = |k: usize| w.soft_damping.get(k).copied().unwrap_or(0.0);
+    for (k, g) in w.rows.groups.iter().enumerate() {
         match g.law {
             Law::Hold => {}
-            Law::Rate(rate) => w.target[g.first..g.first + g.count].fill(h * rate),
-            Law::Soft { stiffness: k, damping } => {
-                for r in g.range() {
+            Law::Rate(rate) => w.target[g.range()].fill(over * rate),
+            Law::Soft { stiffness, .. } => {
+                let hold = 2.0 * AHEAD * stiffness * h + damping(k);
+                for r in g.range().filter(|_| hold > 0.0) {
                     // A one-sided soft row pushes back from its bound.
                     let gap = -w.rows.wanted(r);
-                    let speed = along(&w.rows, s, g.solids, r);
-                    let hold = 2.0 * AHEAD * k + damping / h;
-                    let aim = (2.0 * AHEAD * k * h * speed - k * gap) / hold;
-                    w.target[r] = if hold > 0.0 { aim } else { 0.0 };
+                    let speed = w.rows.speed(r, s);
+                    w.target[r] = over * (2.0 * AHEAD * stiffness * h * speed - stiffness * gap) / hold;
                 }
             }
         }
     }
 }
 
-/// `J v` of one row.
-pub(super) fn along(rows: &Rows, s: &State, solids: [usize; 2], r: usize) -> f64 {
-    let [a, b] = solids.map(|i| twist(s, i));
-    dot6(&rows.jacobian[r][0], &a) + dot6(&rows.jacobian[r][1], &b)
-}
-
-/// Velocity and spin of a solid.
-fn twist(s: &State, i: usize) -> HalfRow {
-    let (v, o) = (s.velocities[i], s.spins[i]);
-    [v.x, v.y, v.z, o.x, o.y, o.z]
-}
-
 /// `q_{n+1}` for the impulses as they are; false when some solid turns too far for the rotation to have an answer.
-fn place(s: &mut State, w: &mut Workspace, h: f64, rough: bool) -> bool {
+fn place(s: &mut State, w: &mut IslandWork, h: f64, rough: bool) -> bool {
     w.impulses.resize(s.centers.len(), Wrench::default());
     w.rows.collect(&w.lambda, &mut w.impulses);
-    for (i, dull) in &w.dulls {
-        w.impulses[*i].angular = *dull * w.impulses[*i].angular;
+    for (i, left) in &w.raised {
+        w.impulses[*i].angular = *left * w.impulses[*i].angular;
     }
     w.lanes.place(s, &w.impulses, h, rough)
 }
 
-/// The impulses of rigid joints throw the solids about: they meet the constraints by force, as next to a singular pose,
-/// where a small gap takes a large motion. What they may add is the speed at which constraints bend: a sixteenth of the
-/// energy at half a radian per step.
-fn thrown(w: &Workspace) -> bool {
+/// Newton's method for the impulses, and whether to believe what it found: `w.next` ends up with the rows at `q_{n+1}`.
+fn impulses(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Found {
+    let mut newton = Newton { first: f64::INFINITY, best: f64::INFINITY, changes: 0, conflict: false };
+    let found = newton.run(piece, s, w, done);
+    if found == Found::Yes && w.undriven && gained_too_much(w) { Found::No } else { found }
+}
+
+/// Impulses of rigid joints change kinetic energy only through the curvature of the constraints: about a sixteenth of it
+/// at half a radian per step. If they raised it by half, Newton found a false root next to a singular pose.
+fn gained_too_much(w: &IslandWork) -> bool {
     let (before, after) = w.lanes.energies();
     after > 1.5 * before
 }
 
-/// Newton's method for the impulses; `w.next` ends up with the rows at `q_{n+1}`.
-fn positions(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    done: &mut Advanced,
-) -> Found {
-    let n = w.rows.len();
-    let (mut first, mut best) = (f64::INFINITY, f64::INFINITY);
-    let (mut changes, mut conflict) = (0, false);
-    w.active.clear();
-    if w.bounded {
-        start_bounds(w);
-        w.factor(c, true);
-    }
-    for round in 0.. {
-        let clock = w.start(c);
-        // The first look decides nothing, unless there is nothing to decide.
-        let rough = round == 0 && n > 0;
-        if !place(s, w, h, rough) {
-            // A guess may overshoot; without one there is no excuse.
-            if round == 0 && w.lambda.iter().any(|l| *l != 0.0) {
-                w.lambda.fill(0.0);
-                first = f64::INFINITY;
-                w.lanes.restart();
-                if !place(s, w, h, rough) {
-                    return Found::No;
-                }
-            } else {
+/// The rounds of Newton's method.
+struct Newton {
+    /// Largest request of the first round, and the smallest of all.
+    first: f64,
+    best: f64,
+    /// Changes of the active set.
+    changes: usize,
+    /// The last solve left most of what it was asked for.
+    conflict: bool,
+}
+
+/// What to do after a round.
+enum Next {
+    Solve,
+    Stop(Found),
+}
+
+impl Newton {
+    fn run(&mut self, piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Found {
+        let Piece { m, c, h, end, .. } = *piece;
+        let n = w.rows.len();
+        w.active.clear();
+        if w.bounded {
+            start_bounds(w);
+            w.factor(c, true);
+        }
+        for round in 0.. {
+            let clock = w.start(c);
+            // Round 0 solves the rotation equation only to 1e-6 (`rough`): its poses are never accepted as they are.
+            // Without rows there is no round 1, so then it is solved fully.
+            let rough = round == 0 && n > 0;
+            if !place(s, w, h, rough) && !(round == 0 && cold_start(s, w, h)) {
                 return Found::No;
             }
+            w.stop(c, clock, |t| &mut t.motion);
+            let clock = w.start(c);
+            let graph = &w.graph;
+            w.next.fill_motion(m, s, end, |j| graph.default_rank(j));
+            w.stop(c, clock, |t| &mut t.rows);
+            if w.next.len() != n {
+                return Found::No;
+            }
+            let changed = w.bounded && update_bounds(w, h, &mut self.changes);
+            residual(w, h);
+            match self.judge(piece, w, round, changed) {
+                Next::Stop(Found::Yes) if rough && !place(s, w, h, false) => return Found::No,
+                Next::Stop(Found::Yes) => return self.keep_best(piece, s, w),
+                Next::Stop(found) => return found,
+                Next::Solve => {}
+            }
+            if changed {
+                w.factor(c, true);
+            }
+            self.solve(piece, w, round, done);
+            done.iterations += 1;
+            let per = 1.0 / h;
+            w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
         }
-        w.stop(c, clock, |t| &mut t.motion);
-        let clock = w.start(c);
-        let graph = &w.graph;
-        // Later looks are likely to be the last, and then Jacobians are wanted.
-        w.complete = round > 0;
-        if w.complete {
-            w.next.fill_motion(m, s, |j| graph.default_rank(j));
-        } else {
-            w.next.measure_motion(m, s, |j| graph.default_rank(j));
-        }
-        w.stop(c, clock, |t| &mut t.rows);
-        if w.next.len() != n {
-            return Found::No;
-        }
-        let changed = w.bounded && update_bounds(w, h, &mut changes);
-        residual(w, h);
+        Found::No
+    }
+
+    /// Looks at what the rows still ask for.
+    fn judge(&mut self, piece: &Piece, w: &mut IslandWork, round: usize, changed: bool) -> Next {
+        let c = piece.c;
         let worst = largest(&w.b);
         if !worst.is_finite() {
-            return Found::No;
+            return Next::Stop(Found::No);
         }
-        first = first.min(worst);
+        self.first = self.first.min(worst);
         // Half of it per row: gaps are reported per joint, as the length of three.
         let good = worst <= 1e-3 * c.tolerance || (round > 0 && worst <= 0.5 * c.tolerance);
         if !changed && (good || worst == 0.0) {
-            return if rough && !place(s, w, h, false) { Found::No } else { Found::Yes };
+            self.best = f64::INFINITY;
+            return Next::Stop(Found::Yes);
+        }
+        if piece.careful {
+            // Iterating to convergence would undo the damping: rounds end when the gap stops falling.
+            let falls = worst < 0.8 * self.best;
+            if worst < self.best {
+                self.best = worst;
+                w.best.clone_from(&w.lambda);
+            }
+            let over = round >= 2 * c.iterations.max(2) || w.is_over(c);
+            return if !changed && round > 0 && (!falls || over) { Next::Stop(Found::Yes) } else { Next::Solve };
         }
         if round >= c.iterations || (round > 0 && w.is_over(c)) {
-            // Out of budget: usable unless it ran away.
-            // What wanders about near the tolerance is at the end of what the solver can tell: that is no divergence.
-            let diverged = if c.iterations >= 4 {
-                // Not there yet either, unless the rows contradict each other: shorter pieces then are worth a try.
-                worst > first.max(100.0 * c.tolerance)
-                    || (worst > 10.0 * c.tolerance && !conflict && !w.last_try && !w.is_over(c))
-            } else {
-                worst > 4.0 * first.max(c.tolerance)
-            };
-            return if diverged { Found::No } else { Found::Yes };
+            return Next::Stop(if self.diverged(piece, w, worst) { Found::No } else { Found::Yes });
         }
-        if round > 2 && worst > 1e3 * best {
+        if round > 2 && worst > 1e3 * self.best {
+            return Next::Stop(Found::No);
+        }
+        self.best = self.best.min(worst);
+        Next::Solve
+    }
+
+    /// Out of budget: usable unless it ran away. What wanders about near the tolerance is at the end of what the solver
+    /// can tell: that is no divergence.
+    fn diverged(&self, piece: &Piece, w: &IslandWork, worst: f64) -> bool {
+        let c = piece.c;
+        if c.iterations < 4 {
+            return worst > 4.0 * self.first.max(c.tolerance);
+        }
+        // Not there yet either, unless the rows contradict each other: care or shorter substeps then are worth a try.
+        worst > self.first.max(100.0 * c.tolerance)
+            || (worst > 10.0 * c.tolerance && !self.conflict && !piece.last_try && !w.is_over(c))
+    }
+
+    /// With care the best round counts, which need not be the last.
+    fn keep_best(&self, piece: &Piece, s: &mut State, w: &mut IslandWork) -> Found {
+        if !piece.careful || self.best == f64::INFINITY || w.best == w.lambda || w.best.len() != w.lambda.len() {
+            return Found::Yes;
+        }
+        w.lambda.clone_from(&w.best);
+        if !place(s, w, piece.h, false) {
             return Found::No;
         }
-        best = best.min(worst);
-        if changed {
-            w.factor(c, true);
+        let graph = &w.graph;
+        w.next.fill_motion(piece.m, s, piece.end, |j| graph.default_rank(j));
+        Found::Yes
+    }
+
+    fn solve(&mut self, piece: &Piece, w: &mut IslandWork, round: usize, done: &mut Advanced) {
+        if piece.careful {
+            done.solver_iterations += w.solve_with_care(piece.c, w.bounded);
+            return;
         }
         // Gaps tell soon enough whether an answer was good.
-        if round <= 2 && w.substitute(c) {
+        if round <= 2 && w.substitute(piece.c) {
             done.solver_iterations += 1;
-            conflict = false;
-        } else {
-            let report = w.solve(c, 1e-3 * c.tolerance.min(worst));
-            conflict = !(report.residual <= 0.1 * worst);
-            done.solver_iterations += report.iterations;
+            self.conflict = false;
+            return;
         }
-        done.iterations += 1;
-        let per = 1.0 / h;
-        w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
+        let worst = largest(&w.b);
+        let report = w.solve(piece.c, 1e-3 * piece.c.tolerance.min(worst));
+        self.conflict = !(report.residual <= 0.1 * worst);
+        done.solver_iterations += report.iterations;
     }
-    Found::No
+}
+
+/// A warm start may overshoot; without one there is no excuse.
+fn cold_start(s: &mut State, w: &mut IslandWork, h: f64) -> bool {
+    if w.lambda.iter().all(|l| *l == 0.0) {
+        return false;
+    }
+    w.lambda.fill(0.0);
+    w.lanes.restart();
+    place(s, w, h, !w.rows.is_empty())
 }
 
 /// What the rows still ask for, in the units of `h^2 A`: `b = A (h lambda)` wanted minus had.
-fn residual(w: &mut Workspace, h: f64) {
+fn residual(w: &mut IslandWork, h: f64) {
     w.b.clone_from(&w.next.low);
     for g in w.rows.others() {
         for r in g.range() {
@@ -326,15 +340,147 @@ fn residual(w: &mut Workspace, h: f64) {
                 Law::Rate(_) => w.target[r] - change(&w.rows, &w.next, r),
                 Law::Soft { .. } => {
                     let change = change(&w.rows, &w.next, r);
-                    w.target[r] - change - w.rows.softness[r] * h * w.lambda[r]
+                    w.target[r] - change - w.give[r] * h * w.lambda[r]
                 }
             };
         }
     }
 }
 
+/// The 1998 projection instead of the step, then velocities that keep to the constraints.
+fn fall_back(
+    piece: &Piece,
+    s: &mut State,
+    w: &mut IslandWork,
+    done: &mut Advanced,
+) -> Result<(), Rejected> {
+    if w.scripted {
+        s.centers.clone_from(&w.start.centers);
+        s.rotations.clone_from(&w.start.rotations);
+    }
+    w.lanes.restore(s);
+    s.time = piece.begin;
+    w.forget();
+    let taken = super::displacement::advance(piece, s, w)?;
+    done.iterations += taken.iterations;
+    done.solver_iterations += taken.solver_iterations;
+    done.fallback = true;
+    s.memory.own_mut().forces.fill(0.0);
+    w.linearise(piece, s);
+    w.take_care(piece, s, piece.end);
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
+    velocities(piece, s, w, Half::None, done);
+    Ok(())
+}
+
+/// Which half of the step is still to be taken when velocities are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    /// The second: momenta are those of the middle.
+    Second,
+    /// None: momenta are those of the end already.
+    None,
+}
+
+/// The second half of the step at `q_{n+1}`: forces, and velocities that keep to the constraints.
+fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done: &mut Advanced) {
+    let Piece { m, c, h, end, .. } = *piece;
+    if half == Half::Second {
+        std::mem::swap(&mut w.rows, &mut w.next);
+        let clock = w.start(c);
+        w.settle(m, s, h);
+        w.stop(c, clock, |t| &mut t.rows);
+    }
+    let clock = w.start(c);
+    applied(m, s, end, &w.masses, &mut w.wrenches);
+    if half == Half::Second && !w.give.is_empty() {
+        // Velocities before the second half: soft rows start from them. `place` left the impulses per solid.
+        w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.0);
+    }
+    aim(s, w, h, 1.0);
+    if half == Half::Second {
+        w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
+    }
+    w.stop(c, clock, |t| &mut t.motion);
+    raise_taut(s, w, h);
+    if w.bounded {
+        choose_bounds(w, half);
+    }
+    w.factor(c, w.bounded);
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
+    hold_velocities(piece, s, w, done);
+    let pull = std::mem::take(&mut w.pull);
+    let memory = s.memory.own_mut();
+    memory.remember(h, &w.rows.keys, w.lambda.iter().map(|l| l * 2.0 / h));
+    if !w.raised.is_empty() {
+        memory.pull.clone_from(&pull);
+    }
+    w.pull = pull;
+}
+
+/// Raises the inertia of solids with taut joints for the next step, by the forces of this one.
+fn raise_taut(s: &mut State, w: &mut IslandWork, h: f64) {
+    let memory = s.memory.own_mut();
+    memory.keys.clone_from(&w.rows.keys);
+    memory.pull.clear();
+    memory.pull.extend(w.lambda.iter().map(|l| l * 2.0 / h));
+    stiffen(s, w, h);
+}
+
+/// What pushed in the first half keeps its speed from going on; the rest is free. Motors that were cut at their limit are
+/// asked again, and cut again.
+fn choose_bounds(w: &mut IslandWork, half: Half) {
+    if w.active.len() != w.rows.len() {
+        // A bound whose ends met at the start of the step, or steps that never came to the positions.
+        start_bounds(w);
+    }
+    for r in 0..w.rows.len() {
+        let pushed = half == Half::Second && w.active[r] && w.lambda[r] != 0.0;
+        w.active[r] = w.rows.is_equality(r) || pushed;
+    }
+}
+
+/// Impulses `m` along the rows at `q_{n+1}` such that `J v` is what they want.
+fn hold_velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
+    let c = piece.c;
+    let masked = w.bounded;
+    for round in 0..4 {
+        w.rows.speeds(s, &mut w.b);
+        w.b.iter_mut().zip(&w.target).for_each(|(b, t)| *b = t - *b);
+        for (b, (e, l)) in w.b.iter_mut().zip(w.give.iter().zip(&w.lambda)) {
+            *b -= e * l;
+        }
+        if masked {
+            w.b.iter_mut().zip(&w.active).filter(|(_, on)| !**on).for_each(|(b, _)| *b = 0.0);
+        }
+        // The second look is at what the first answer made; what it left, a checked solve takes away.
+        if round == 1 && !masked && (largest(&w.b) <= 1e-3 * c.tolerance || w.is_over(c)) {
+            break;
+        }
+        let unchecked = !piece.careful && round == 0 && !masked && w.substitute(c);
+        done.solver_iterations += if piece.careful {
+            w.solve_with_care(c, masked)
+        } else if unchecked {
+            1
+        } else {
+            w.solve(c, 1e-3 * c.tolerance).iterations
+        };
+        w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d);
+        push(s, w);
+        let again = if masked { cut(s, w, piece.h) } else { unchecked };
+        if !again {
+            break;
+        }
+        if masked {
+            w.factor(c, true);
+        }
+    }
+}
+
 /// One-sided rows start without force, unless they had one in the last step.
-fn start_bounds(w: &mut Workspace) {
+fn start_bounds(w: &mut IslandWork) {
     let n = w.rows.len();
     w.active.clear();
     w.active.resize(n, true);
@@ -347,7 +493,7 @@ fn start_bounds(w: &mut Workspace) {
 }
 
 /// Takes one-sided rows on and lets them go, and cuts forces at their limits. True when the set changed.
-fn update_bounds(w: &mut Workspace, h: f64, changes: &mut usize) -> bool {
+fn update_bounds(w: &mut IslandWork, h: f64, changes: &mut usize) -> bool {
     // Rows are let go for so long; after that they only come, so that it ends.
     const MOST: usize = 12;
     let mut changed = false;
@@ -392,109 +538,8 @@ fn update_bounds(w: &mut Workspace, h: f64, changes: &mut usize) -> bool {
     changed
 }
 
-/// The second half of the step at `q_{n+1}`: forces, and velocities that keep to the constraints. `kick` is `h/2`, or
-/// zero when the momenta are those of the end already.
-fn velocities(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    kick: f64,
-    done: &mut Advanced,
-) {
-    let n = w.rows.len();
-    if kick > 0.0 {
-        std::mem::swap(&mut w.rows, &mut w.next);
-        let clock = w.start(c);
-        let graph = &w.graph;
-        if !w.complete {
-            w.rows.fill_motion(m, s, |j| graph.default_rank(j));
-        }
-        w.settle(m, s, h);
-        w.stop(c, clock, |t| &mut t.rows);
-    }
-    let clock = w.start(c);
-    applied(m, s, &w.masses, &mut w.wrenches);
-    if kick > 0.0 && !w.rows.softness.is_empty() {
-        // Velocities before the second half: soft rows start from them. `place` left the impulses per solid.
-        w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.0);
-    }
-    w.target.clear();
-    w.target.resize(n, 0.0);
-    for g in w.rows.others() {
-        match g.law {
-            Law::Hold => {}
-            Law::Rate(rate) => w.target[g.first..g.first + g.count].fill(rate),
-            Law::Soft { stiffness: k, damping } => {
-                for r in g.range() {
-                    let speed = along(&w.rows, s, g.solids, r);
-                    let gap = -w.rows.wanted(r);
-                    let hold = 2.0 * AHEAD * k * h + damping;
-                    w.target[r] =
-                        if hold > 0.0 { (2.0 * AHEAD * k * h * speed - k * gap) / hold } else { 0.0 };
-                }
-            }
-        }
-    }
-    if kick > 0.0 {
-        w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, kick);
-    }
-    w.stop(c, clock, |t| &mut t.motion);
-    s.memory.pull.clear();
-    s.memory.pull.extend(w.lambda.iter().map(|l| l * 2.0 / h));
-    if !stiffen(s, w, h) {
-        s.memory.pull.clear();
-    }
-    if w.bounded && w.active.len() != n {
-        // A bound whose ends met at the start of the step, or steps that never came to the positions.
-        start_bounds(w);
-    }
-    if w.bounded {
-        // What pushed in the first half keeps its speed from going on; the rest is free.
-        for g in &w.rows.groups {
-            for r in g.range() {
-                // Motors that were cut at their limit are asked again, and cut again.
-                w.active[r] = w.rows.is_equality(r) || (kick > 0.0 && w.active[r] && w.lambda[r] != 0.0);
-            }
-        }
-    }
-    let masked = w.bounded && w.active.len() == n;
-    w.factor(c, masked);
-    w.lambda.clear();
-    w.lambda.resize(n, 0.0);
-    for round in 0..4 {
-        w.rows.speeds(s, &mut w.b);
-        w.b.iter_mut().zip(&w.target).for_each(|(b, t)| *b = t - *b);
-        for (b, (e, l)) in w.b.iter_mut().zip(w.rows.softness.iter().zip(&w.lambda)) {
-            *b -= e * l;
-        }
-        if masked {
-            w.b.iter_mut().zip(&w.active).filter(|(_, on)| !**on).for_each(|(b, _)| *b = 0.0);
-        }
-        // The second look is at what the first answer made; what it left, a checked solve takes away.
-        if round == 1 && !masked && (largest(&w.b) <= 1e-3 * c.tolerance || w.is_over(c)) {
-            break;
-        }
-        let unchecked = round == 0 && !masked && w.substitute(c);
-        done.solver_iterations += if unchecked { 1 } else { w.solve(c, 1e-3 * c.tolerance).iterations };
-        w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d);
-        push(s, w);
-        let again = if masked { cut(s, w, h) } else { unchecked };
-        if !again {
-            break;
-        }
-        if masked {
-            w.factor(c, true);
-        }
-    }
-    let memory = &mut s.memory;
-    memory.forces.clear();
-    memory.forces.extend(w.lambda.iter().map(|l| l * 2.0 / h));
-}
-
 /// Adds `M^-1 J^T delta` to the velocities.
-fn push(s: &mut State, w: &mut Workspace) {
+fn push(s: &mut State, w: &mut IslandWork) {
     w.impulses.resize(s.centers.len(), Wrench::default());
     w.rows.collect(&w.delta, &mut w.impulses);
     for i in 0..s.centers.len() {
@@ -506,7 +551,7 @@ fn push(s: &mut State, w: &mut Workspace) {
 }
 
 /// Takes back impulses that pull on a one-sided row or exceed a motor's limit. True when there were any.
-fn cut(s: &mut State, w: &mut Workspace, h: f64) -> bool {
+fn cut(s: &mut State, w: &mut IslandWork, h: f64) -> bool {
     let mut any = false;
     w.delta.fill(0.0);
     for g in &w.rows.groups {

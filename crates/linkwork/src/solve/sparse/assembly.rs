@@ -2,10 +2,7 @@
 
 use super::lanes::{Lane, Quad};
 use super::units::{Child, NONE, Step, Unit};
-
-/// A pivot below this share of its row's diagonal is rounding: the row depends on rows before it. Long chains get down
-/// to the inverse square of their number of links, which stays above for a hundred thousand.
-const VANISHES: f64 = 1e-11;
+use crate::solve::VANISHES;
 
 /// Dot product of two half rows.
 #[inline(always)]
@@ -13,7 +10,8 @@ pub(super) fn dot<V: Lane>(a: &[V; 6], b: &[V; 6]) -> V {
     (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 }
 
-/// The diagonal block of one node, with shift and unit pivots, and the least that its pivots may be.
+/// The diagonal block of one node, damped and with unit pivots, the least that its pivots may be, and what they are
+/// compared to: each row's own diagonal, zero where there is nothing to compare.
 #[inline(always)]
 pub(super) fn diagonal<V: Lane>(
     u: &Unit,
@@ -23,17 +21,18 @@ pub(super) fn diagonal<V: Lane>(
     ball: &[bool],
     active: &[bool],
     softness: &[f64],
-    shift: f64,
+    damping: f64,
     panel: &mut [V],
     least: &mut [V],
+    whole: &mut [V],
 ) {
     let node = &u.nodes[i];
     let (n, k, count) = (s.size(), (node.at - s.first) as usize, node.count as usize);
-    let least = &mut least[k..k + count];
+    let (least, wholes) = (&mut least[k..k + count], &mut whole[k..k + count]);
     if node.hub {
         for j in 0..count {
             panel[(k + j) * n + k + j] = V::from_fn(|_| -1.0);
-            least[j] = V::from_fn(|_| -1.0);
+            (least[j], wholes[j]) = (V::from_fn(|_| -1.0), V::default());
         }
         return;
     }
@@ -82,18 +81,22 @@ pub(super) fn diagonal<V: Lane>(
         let x = &mut panel[(k + j) * n + k + j];
         // Hubs count for the size of a row, though they have no place in its diagonal.
         let whole = if node.own == 3 { *x } else { dot(&b[0], &b[0]) + dot(&b[1], &b[1]) };
-        least[j] = if shift == 0.0 { whole.map(|x| VANISHES * x) } else { V::from_fn(|_| -1.0) };
+        wholes[j] = whole;
+        if damping == 0.0 {
+            least[j] = whole.map(|x| VANISHES * x);
+        } else {
+            least[j] = V::from_fn(|_| -1.0);
+            *x += whole.map(|x| damping * x);
+        }
         if !softness.is_empty() {
             let rows = &u.rows[i * V::WIDTH..];
-            *x += V::from_fn(|l| softness[rows[l] as usize + j]);
+            let give = V::from_fn(|l| softness[rows[l] as usize + j]);
+            *x += give;
+            wholes[j] += give;
         }
-        if active.is_empty() {
-            if shift != 0.0 {
-                *x = x.map(|x| x + shift);
-            }
-        } else {
+        if !active.is_empty() {
             let rows = &u.rows[i * V::WIDTH..];
-            *x += V::from_fn(|l| if active[rows[l] as usize + j] { shift } else { 1.0 });
+            *x += V::from_fn(|l| if active[rows[l] as usize + j] { 0.0 } else { 1.0 });
         }
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Scratch<V> {
     pub pivots: Vec<V>,
     /// Below this a pivot has vanished; negative where none may.
     pub least: Vec<V>,
+    /// Each row's own diagonal, softness included; zero for hubs.
+    pub whole: Vec<V>,
     pub row: Vec<V>,
     pub scaled: Vec<V>,
 }
@@ -49,7 +51,7 @@ impl Kernel for f64 {
         if fresh {
             update.fill(0.0);
         }
-        let Scratch { pivots, least, row, scaled } = scratch;
+        let Scratch { pivots, least, row, scaled, .. } = scratch;
         let (pivots, least) = (&mut pivots[..p], &least[..p]);
         let vanished = match p {
             1 => eliminate_few::<1>(panel, update, n, pivots, inverse, least),

@@ -20,5 +20,5 @@ mod substitute;
 mod symbolic;
 mod units;
 
-pub(crate) use numeric::Numeric;
+pub(crate) use numeric::{Numeric, Pivots};
 pub(crate) use symbolic::{Shape, Symbolic};

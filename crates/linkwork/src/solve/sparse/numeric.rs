@@ -32,6 +32,21 @@ struct Numbers<V> {
     scratch: Scratch<V>,
 }
 
+/// What became of the pivots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pivots {
+    /// Rows left out, because they depend on others.
+    pub vanished: usize,
+    /// The smallest of the others, as a share of its row's own diagonal.
+    pub least: f64,
+}
+
+impl Default for Pivots {
+    fn default() -> Self {
+        Self { vanished: 0, least: 1.0 }
+    }
+}
+
 /// Factor and scratch of one island.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numeric {
@@ -73,18 +88,17 @@ impl Numeric {
         /// Scales the rows.
         fill, fill_avx2, fill_here, (s: &Symbolic, p: &Problem) -> ());
     wide!(
-        /// Factors `W W^T + softness + shift`; rows that are not active get a unit pivot. Tells how many pivots vanished: with no
-        /// shift those rows depend on others and are left out (`lambda = 0`), which is exact as long as they ask for
-        /// nothing new.
-        factor, factor_avx2, factor_here, (s: &Symbolic, active: &[bool], softness: &[f64], shift: f64) -> usize);
+        /// Factors `W W^T + softness + damping * diag(W W^T)`; rows that are not active get a unit pivot. Without damping
+        /// rows that depend on others are left out (`lambda = 0`), which is exact as long as they ask for nothing new.
+        factor, factor_avx2, factor_here, (s: &Symbolic, active: &[bool], softness: &[f64], damping: f64) -> Pivots);
     wide!(
         /// Takes the right side over, zero where rows are not active. Tells its largest entry.
         start, start_avx2, start_here, (s: &Symbolic, active: &[bool], b: &[f64]) -> f64);
     wide!(
-        /// `lambda += (W W^T + shift)^-1 residual`.
+        /// `lambda += (factored matrix)^-1 residual`.
         correct, correct_avx2, correct_here, (s: &Symbolic) -> ());
     wide!(
-        /// `out = (W W^T + shift)^-1 b`, zero where rows are not active. Nothing is checked, nothing else is touched.
+        /// `out = (factored matrix)^-1 b`, zero where rows are not active. Nothing is checked, nothing else is touched.
         substitute, substitute_avx2, substitute_here, (s: &Symbolic, active: &[bool], b: &[f64], out: &mut [f64]) -> ());
     wide!(
         /// `residual = b - W W^T lambda` on active rows. Tells its largest entry.
@@ -99,14 +113,17 @@ impl Numeric {
     }
 
     #[inline(always)]
-    fn factor_here(&mut self, s: &Symbolic, active: &[bool], softness: &[f64], shift: f64) -> usize {
-        let mut vanished = 0.0;
+    fn factor_here(&mut self, s: &Symbolic, active: &[bool], softness: &[f64], damping: f64) -> Pivots {
+        let (mut vanished, mut steepest) = (0.0, 1.0);
         for u in &s.units.packs {
-            let gone = self.packed.factor(u, active, softness, shift, &[]);
+            let (gone, most) = self.packed.factor(u, active, softness, damping, &[]);
             vanished += (0..u.lanes).map(|l| gone.0[l]).sum::<f64>();
+            steepest = most.0.into_iter().fold(steepest, larger);
         }
-        vanished += self.single.factor(&s.units.rest, active, softness, shift, &self.packed.updates);
-        vanished as usize
+        let (gone, most) = self.single.factor(&s.units.rest, active, softness, damping, &self.packed.updates);
+        let steepest = larger(steepest, most);
+        let least = if steepest.is_finite() { 1.0 / steepest } else { 0.0 };
+        Pivots { vanished: (vanished + gone) as usize, least }
     }
 
     #[inline(always)]
@@ -153,22 +170,6 @@ impl Numeric {
         }
         let from = &self.single.lambda;
         s.units.rest.each_row(1, 1, |at, _, r| lambda[r] = from[at]);
-    }
-
-    /// Trace of `W W^T`.
-    pub fn trace(&self, s: &Symbolic) -> f64 {
-        let mut sum = 0.0;
-        for u in &s.units.packs {
-            let w = &self.packed.w[u.base..];
-            u.each_row(LANES, u.lanes, |at, lane, _| {
-                sum += w[at].as_flattened().iter().map(|x| x.0[lane] * x.0[lane]).sum::<f64>();
-            });
-        }
-        let w = &self.single.w;
-        s.units.rest.each_row(1, 1, |at, _, _| {
-            sum += w[at].as_flattened().iter().map(|x| x * x).sum::<f64>();
-        });
-        sum
     }
 
     #[inline(always)]
@@ -288,7 +289,9 @@ impl<V: Kernel> Numbers<V> {
             v.resize(room.rows, zero);
         }
         let s = &mut self.scratch;
-        [&mut s.pivots, &mut s.least, &mut s.row].into_iter().for_each(|v| v.resize(front.max(1), zero));
+        [&mut s.pivots, &mut s.least, &mut s.whole, &mut s.row]
+            .into_iter()
+            .for_each(|v| v.resize(front.max(1), zero));
         s.scaled.resize(scaled, zero);
     }
 
@@ -307,7 +310,9 @@ impl<V: Kernel> Numbers<V> {
             let count = node.count as usize;
             let w = &mut w[node.at as usize..node.at as usize + count];
             let arms = arms_of::<V>(p.rows, rows, count);
-            ball[node.at as usize] = arms.is_some();
+            // A joint of which some rows do not take part is no multiple of the unit matrix any more.
+            let whole = |l: usize| p.active.is_empty() || (0..count).all(|r| p.active[rows[l] as usize + r]);
+            ball[node.at as usize] = arms.is_some() && (0..V::WIDTH).all(whole);
             for side in 0..2 {
                 if node.solids[side] == NONE {
                     w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
@@ -341,19 +346,28 @@ impl<V: Kernel> Numbers<V> {
         }
     }
 
-    /// `packed`: the updates of packs, where the children of the rest are.
+    /// `packed`: the updates of packs, where the children of the rest are. Tells how many pivots vanished, and how many
+    /// times larger than a pivot its row's own diagonal is at most.
     #[inline(always)]
-    fn factor(&mut self, u: &Unit, active: &[bool], softness: &[f64], shift: f64, packed: &[Quad]) -> V {
+    fn factor(
+        &mut self,
+        u: &Unit,
+        active: &[bool],
+        softness: &[f64],
+        damping: f64,
+        packed: &[Quad],
+    ) -> (V, V) {
         let Self { w, ball, panels, updates, inverse, scratch, .. } = self;
         let (w, ball, inverse) = (&w[u.base..], &ball[u.base..], &mut inverse[u.base..]);
-        let mut vanished = V::default();
+        let (mut vanished, mut steepest) = (V::default(), V::default());
         let (mut nodes, mut children, mut products, mut spokes) = (0, 0, 0, 0);
         for s in &u.steps {
             let (n, p) = (s.size(), s.pivots as usize);
             let panel = &mut panels[s.panel..s.panel + n * p];
             panel.fill(V::default());
             for i in nodes..s.nodes as usize {
-                diagonal(u, i, s, w, ball, active, softness, shift, panel, &mut scratch.least);
+                let Scratch { least, whole, .. } = scratch;
+                diagonal(u, i, s, w, ball, active, softness, damping, panel, least, whole);
             }
             for t in &u.products[products..s.products as usize] {
                 let (a, b) = (t.a as usize, t.b as usize);
@@ -394,10 +408,14 @@ impl<V: Kernel> Numbers<V> {
             let update = &mut updates[s.update as usize..s.update as usize + below * below];
             let inverse = &mut inverse[s.first as usize..s.first as usize + p];
             vanished += V::eliminate(panel, update, n, p, inverse, scratch, fresh);
+            // A pivot that has vanished has no inverse, and so does not count.
+            for (i, whole) in inverse.iter().zip(&scratch.whole) {
+                steepest = steepest.zip(*i * *whole, larger);
+            }
             (nodes, children) = (s.nodes as usize, s.children as usize);
             (products, spokes) = (s.products as usize, s.spokes as usize);
         }
-        vanished
+        (vanished, steepest)
     }
 
     #[inline(always)]

@@ -7,14 +7,8 @@ use crate::rows::{HalfRow, Masses, Rows};
 /// The same half row of every lane, entry by entry.
 #[inline(always)]
 pub(super) fn side_by_side<V: Lane>(all: &Rows, rows: &[u32], r: usize, side: usize) -> [V; 6] {
-    if all.by_arms() {
-        // Seldom: a ball joint beside something else in one pack.
-        let rows: [HalfRow; 4] =
-            std::array::from_fn(|l| all.half_row(rows[l.min(V::WIDTH - 1)] as usize, r, side));
-        return std::array::from_fn(|k| V::from_fn(|l| rows[l][k]));
-    }
-    let rows: [&HalfRow; 4] =
-        std::array::from_fn(|l| &all.jacobian[rows[l.min(V::WIDTH - 1)] as usize + r][side]);
+    let rows: [HalfRow; 4] =
+        std::array::from_fn(|l| all.half_behind(rows[l.min(V::WIDTH - 1)] as usize, r, side));
     std::array::from_fn(|k| V::from_fn(|l| rows[l][k]))
 }
 

@@ -1,7 +1,7 @@
 //! What each row does during a step: holds, pushes with a known force, or rests.
 
 use super::tree::{Six, add};
-use crate::rows::{Group, Law, Masses, Rows, dot6};
+use crate::rows::{Group, Law, Masses, Rows};
 use crate::state::State;
 
 /// What a row does during one step.
@@ -26,7 +26,7 @@ impl Mode {
 
 /// `J v` of a row.
 pub(super) fn along(rows: &Rows, r: usize, [a, b]: [usize; 2], s: &State) -> f64 {
-    dot6(&rows.jacobian[r][0], &twist(s, a)) + dot6(&rows.jacobian[r][1], &twist(s, b))
+    rows.along(r, [&twist(s, a), &twist(s, b)])
 }
 
 /// Velocity and spin of a solid.
@@ -64,9 +64,15 @@ pub(super) fn motor_lacks(rows: &Rows, g: &Group, r: usize, s: &State, ahead: f6
 
 /// The modes at the start of a step of length `h`. A bound that pushed at the end of the last one goes on doing so until
 /// it would pull. A motor that would overshoot its position within the step brakes: late braking would feed energy in.
-pub(super) fn choose(rows: &Rows, s: &State, tolerance: f64, h: f64, modes: &mut Vec<Mode>) {
-    let forces = &s.memory.forces;
-    let known = forces.len() == rows.len() && s.memory.step > 0.0;
+pub(super) fn choose(
+    rows: &Rows,
+    s: &State,
+    tolerance: f64,
+    h: f64,
+    modes: &mut Vec<Mode>,
+    forces: &mut Vec<f64>,
+) {
+    s.memory.own().recall(rows, forces);
     modes.clear();
     modes.resize(rows.len(), Mode::Rests);
     for g in &rows.groups {
@@ -78,10 +84,10 @@ pub(super) fn choose(rows: &Rows, s: &State, tolerance: f64, h: f64, modes: &mut
                     lacks => Mode::Pushes(g.most_force.copysign(lacks)),
                 },
                 _ if rows.is_equality(r) => Mode::Holds { high: false },
-                _ if known && forces[r] > 0.0 && rows.low[r].abs() <= tolerance => {
+                _ if forces[r] > 0.0 && rows.low[r].abs() <= tolerance => {
                     Mode::Holds { high: false }
                 }
-                _ if known && forces[r] < 0.0 && rows.high[r].abs() <= tolerance => {
+                _ if forces[r] < 0.0 && rows.high[r].abs() <= tolerance => {
                     Mode::Holds { high: true }
                 }
                 _ => Mode::Rests,
@@ -131,7 +137,7 @@ pub(super) fn explicit(rows: &Rows, s: &State, modes: &[Mode], forces: &mut [Six
             };
             lambda[r] = pull;
             for side in 0..2 {
-                add(&mut forces[g.solids[side]], pull, &rows.jacobian[r][side]);
+                add(&mut forces[g.solids[side]], pull, &rows.row(r)[side]);
             }
         }
     }
@@ -151,7 +157,7 @@ pub(super) fn stiffness(rows: &Rows, masses: &Masses, sums: &mut Vec<[[Six; 6]; 
         let share = if g.solids.iter().all(|s| masses.moves(*s)) { 2.0 } else { 1.0 };
         for r in g.range() {
             for side in 0..2 {
-                let (i, j) = (g.solids[side], &rows.jacobian[r][side]);
+                let (i, j) = (g.solids[side], &rows.row(r)[side]);
                 if !masses.moves(i) {
                     continue;
                 }

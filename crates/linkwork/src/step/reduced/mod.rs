@@ -30,7 +30,7 @@ mod tests;
 mod tree;
 
 use super::free::applied;
-use super::{Advanced, Rejected, StepConfig, Workspace};
+use super::{Advanced, IslandWork, Piece, Rejected, StepConfig};
 use crate::math::{Rotation, Vector, exp, log, log_jacobian};
 use crate::mechanism::Mechanism;
 use crate::rows::{Law, Rows, dot6};
@@ -94,45 +94,29 @@ impl Guide {
     }
 }
 
-pub(super) fn advance(
-    m: &Mechanism,
-    s: &mut State,
-    w: &mut Workspace,
-    c: &StepConfig,
-    h: f64,
-    end: f64,
-) -> Result<Advanced, Rejected> {
+pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
     let mut scratch = std::mem::take(&mut w.reduced);
-    let done = scratch.advance(m, s, w, c, h, end);
+    let done = scratch.advance(piece, s, w);
     w.reduced = scratch;
     done
 }
 
 impl Scratch {
-    fn advance(
-        &mut self,
-        m: &Mechanism,
-        s: &mut State,
-        w: &mut Workspace,
-        c: &StepConfig,
-        h: f64,
-        end: f64,
-    ) -> Result<Advanced, Rejected> {
-        let begin = s.time;
-        s.time = end;
-        w.relinearise(m, s, c);
-        s.time = begin;
+    fn advance(&mut self, piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
+        let Piece { c, h, begin, end, .. } = *piece;
+        w.relinearise(piece, s, end);
         let pieces = self.pieces(s, w, c, h)?;
         let mut done = Advanced::default();
         for k in 1..=pieces {
             let to = if k == pieces { end } else { begin + h * (k as f64 / pieces as f64) };
-            self.piece(m, s, w, c, to, h / pieces as f64, &mut done)?;
+            let part = Piece { h: h / pieces as f64, begin: s.time, end: to, ..*piece };
+            self.piece(&part, s, w, &mut done)?;
         }
         Ok(done)
     }
 
     /// Into how many pieces the step is cut: an explicit scheme must resolve springs, dampers and spins.
-    fn pieces(&mut self, s: &State, w: &Workspace, c: &StepConfig, h: f64) -> Result<usize, Rejected> {
+    fn pieces(&mut self, s: &State, w: &IslandWork, c: &StepConfig, h: f64) -> Result<usize, Rejected> {
         // The scheme is stable up to 2.8 on either axis. Half a radian of turn is where accuracy is lost.
         const OSCILLATION: f64 = 1.4;
         const DECAY: f64 = 2.0;
@@ -155,16 +139,13 @@ impl Scratch {
     /// One Runge-Kutta step to `end`.
     fn piece(
         &mut self,
-        m: &Mechanism,
+        piece: &Piece,
         s: &mut State,
-        w: &mut Workspace,
-        c: &StepConfig,
-        end: f64,
-        h: f64,
+        w: &mut IslandWork,
         done: &mut Advanced,
     ) -> Result<(), Rejected> {
+        let Piece { m, c, h, end, .. } = *piece;
         let n = m.solids().len();
-        let middle = 0.5 * (s.time + end);
         // What must hold at the end of the step holds during it.
         s.time = end;
         self.guide(m, s, h, end);
@@ -173,29 +154,29 @@ impl Scratch {
                 s.spins[i] = Vector::ZERO;
             }
         }
-        w.relinearise(m, s, c);
-        laws::choose(&w.rows, s, c.tolerance, h, &mut self.modes);
+        w.relinearise(piece, s, end);
+        laws::choose(&w.rows, s, c.tolerance, h, &mut self.modes, &mut self.gauge);
         self.remember_motors(s, w);
         self.touched.clear();
         self.touched.resize(w.rows.len(), None);
         if self.is_open(s, w) {
-            self.settle(m, s, w, c, done)?;
+            self.settle(piece, s, w, done)?;
             self.touched.fill(None);
         }
         w.start.clone_from(s);
 
-        self.accelerate(m, s, w, c, h, middle, 0.0, done)?;
+        self.accelerate(piece, s, w, 0.0, done)?;
         for _ in 0..8 {
             if !laws::revise(&w.rows, &self.lambda, &mut self.modes) {
                 break;
             }
-            self.accelerate(m, s, w, c, h, middle, 0.0, done)?;
+            self.accelerate(piece, s, w, 0.0, done)?;
         }
         self.total.clear();
         self.total.resize(n, [Vector::ZERO; 4]);
         for (stage, weight) in [1.0, 2.0, 2.0, 1.0].into_iter().enumerate() {
             if stage > 0 {
-                self.accelerate(m, s, w, c, h, middle, if stage == 3 { h } else { 0.5 * h }, done)?;
+                self.accelerate(piece, s, w, if stage == 3 { h } else { 0.5 * h }, done)?;
             }
             // How far this stage's slope leads to the next one's place.
             let ahead = if stage == 2 { h } else { 0.5 * h };
@@ -243,10 +224,10 @@ impl Scratch {
                 }
             }
         }
-        w.relinearise(m, s, c);
+        w.relinearise(piece, s, end);
         let resolved = self.is_resolved(s, w, h);
         self.catch_motors(s, w);
-        self.settle(m, s, w, c, done)?;
+        self.settle(piece, s, w, done)?;
         // A step that leaves gaps as wide as its own motion is too long, as long as shorter ones are to be had.
         let cut = (c.dt / h).round() as usize;
         if !resolved && 2 * cut <= c.most_substeps {
@@ -260,9 +241,7 @@ impl Scratch {
         for a in &w.rows.angles {
             s.angles[a.slot] = a.value;
         }
-        s.memory.step = h;
-        s.memory.forces.clone_from(&self.forces);
-        s.memory.pull.clear();
+        s.memory.own_mut().remember(h, &w.rows.keys, self.forces.iter().copied());
         Ok(())
     }
 
@@ -285,7 +264,7 @@ impl Scratch {
         }
     }
 
-    fn remember_motors(&mut self, s: &State, w: &Workspace) {
+    fn remember_motors(&mut self, s: &State, w: &IslandWork) {
         self.lacked.clear();
         self.lacked.resize(w.rows.len(), [0.0; 2]);
         for g in w.rows.groups.iter().filter(|g| g.most_force.is_finite()) {
@@ -298,7 +277,7 @@ impl Scratch {
 
     /// A motor that pushed past what it aims for holds it from now on; past a position only if it is slow enough to be
     /// stopped there by what it has.
-    fn catch_motors(&mut self, s: &State, w: &Workspace) {
+    fn catch_motors(&mut self, s: &State, w: &IslandWork) {
         for g in w.rows.groups.iter().filter(|g| g.most_force.is_finite()) {
             for r in g.range() {
                 let Mode::Pushes(_) = self.modes[r] else { continue };
@@ -314,7 +293,7 @@ impl Scratch {
     }
 
     /// What the scheme leaves open is small beside the way that the solids went: the step is short enough.
-    fn is_resolved(&self, s: &State, w: &Workspace, h: f64) -> bool {
+    fn is_resolved(&self, s: &State, w: &IslandWork, h: f64) -> bool {
         const SHARE: f64 = 0.02;
         let mut gap = 0.0_f64;
         for g in &w.rows.groups {
@@ -331,15 +310,13 @@ impl Scratch {
     /// Accelerations of all solids at a pose, `t` after the start of the step; in `x`.
     fn accelerate(
         &mut self,
-        m: &Mechanism,
+        piece: &Piece,
         s: &mut State,
-        w: &mut Workspace,
-        c: &StepConfig,
-        h: f64,
-        middle: f64,
+        w: &mut IslandWork,
         t: f64,
         done: &mut Advanced,
     ) -> Result<(), Rejected> {
+        let Piece { m, c, h, .. } = *piece;
         let n = m.solids().len();
         self.x.clear();
         self.x.resize(n, [0.0; 6]);
@@ -347,12 +324,10 @@ impl Scratch {
             let a = g.place(s, t);
             self.x[g.solid][..3].copy_from_slice(&a.to_array());
         }
-        w.relinearise(m, s, c);
+        w.relinearise(piece, s, piece.end);
         let clock = w.start(c);
         // Forces that act only for a while are on or off for the whole step: exact when they change between steps.
-        let time = std::mem::replace(&mut s.time, middle);
-        applied(m, s, &w.masses, &mut w.wrenches);
-        s.time = time;
+        applied(m, s, 0.5 * (piece.begin + piece.end), &w.masses, &mut w.wrenches);
         self.f.clear();
         for i in 0..n {
             let f = w.wrenches[i];
@@ -368,7 +343,7 @@ impl Scratch {
         laws::explicit(&w.rows, s, &self.modes, &mut self.f, &mut self.lambda);
         w.stop(c, clock, |t| &mut t.motion);
         let clock = w.start(c);
-        self.measure_bias(m, s, w, h);
+        self.measure_bias(m, s, w, h, piece.end);
         w.stop(c, clock, |t| &mut t.rows);
         self.wanted.clear();
         self.wanted.extend(self.bias.iter().map(|b| -b));
@@ -378,7 +353,7 @@ impl Scratch {
     }
 
     /// `J' v` of every row that holds.
-    fn measure_bias(&mut self, m: &Mechanism, s: &State, w: &Workspace, h: f64) {
+    fn measure_bias(&mut self, m: &Mechanism, s: &State, w: &IslandWork, h: f64, at: f64) {
         self.bias.clear();
         self.bias.resize(w.rows.len(), 0.0);
         if !self.modes.iter().any(|m| m.holds()) {
@@ -394,7 +369,7 @@ impl Scratch {
                 }
                 self.probe.centers[i] += s.velocities[i] * t;
             }
-            self.probed.fill_motion(m, &self.probe, |_| crate::joint::Rank::Primary);
+            self.probed.fill_motion(m, &self.probe, at, |_| crate::joint::Rank::Primary);
             let weight = weight / (12.0 * e);
             for g in &w.rows.groups {
                 if !g.range().any(|r| self.modes[r].holds()) {
@@ -422,7 +397,7 @@ fn jumps(rows: &Rows, probed: &Rows, range: std::ops::Range<usize>) -> bool {
     range.into_iter().any(|r| {
         let (mut change, mut size) = (0.0, 0.0);
         for side in 0..2 {
-            for (a, b) in rows.jacobian[r][side].iter().zip(&probed.jacobian[r][side]) {
+            for (a, b) in rows.row(r)[side].iter().zip(&probed.row(r)[side]) {
                 change += (a - b) * (a - b);
                 size += a * a;
             }
@@ -450,7 +425,7 @@ fn regauge(
     // `B J^T` and the right side, row by row; then what becomes of it.
     out.clear();
     for i in range.clone() {
-        out.extend(range.clone().map(|j| dot(&probed.jacobian[i], &rows.jacobian[j])));
+        out.extend(range.clone().map(|j| dot(&probed.row(i), &rows.row(j))));
         out.push(along(probed, i, solids, s));
     }
     let width = n + 1;
@@ -478,7 +453,7 @@ fn regauge(
     }
     out.truncate(n);
     for i in 0..n {
-        let y: f64 = (0..n).map(|j| dot(&rows.jacobian[first + i], &rows.jacobian[first + j]) * out[j]).sum();
+        let y: f64 = (0..n).map(|j| dot(&rows.row(first + i), &rows.row(first + j)) * out[j]).sum();
         out.push(y);
     }
     out.drain(..n);

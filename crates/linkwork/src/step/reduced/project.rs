@@ -2,7 +2,7 @@
 //! the step's linear solver for components with loops or crossed bounds.
 
 use super::laws::{self, Mode, along, twist};
-use super::{Advanced, Rejected, Scratch, StepConfig, Workspace};
+use super::{Advanced, IslandWork, Piece, Rejected, Scratch, StepConfig};
 use crate::math::Vector;
 use crate::mechanism::Mechanism;
 use crate::rows::{Group, Law, Rows, dot6};
@@ -15,7 +15,7 @@ fn stops(g: &Group) -> bool {
 
 impl Scratch {
     /// Something is not where it belongs, or moves against a constraint.
-    pub(super) fn is_open(&self, s: &State, w: &Workspace) -> bool {
+    pub(super) fn is_open(&self, s: &State, w: &IslandWork) -> bool {
         const OPEN: f64 = 1e-9;
         let fastest = (0..s.centers.len())
             .map(|i| s.velocities[i].length().max(s.spins[i].length()))
@@ -37,12 +37,12 @@ impl Scratch {
     /// that stopped the velocities.
     pub(super) fn settle(
         &mut self,
-        m: &Mechanism,
+        piece: &Piece,
         s: &mut State,
-        w: &mut Workspace,
-        c: &StepConfig,
+        w: &mut IslandWork,
         done: &mut Advanced,
     ) -> Result<(), Rejected> {
+        let Piece { m, c, .. } = *piece;
         let n = m.solids().len();
         let mut before = f64::INFINITY;
         for _ in 0..c.iterations.max(4) {
@@ -70,7 +70,7 @@ impl Scratch {
                 s.displace(i, &dq);
             }
             done.iterations += 1;
-            w.relinearise(m, s, c);
+            w.relinearise(piece, s, piece.end);
         }
         self.aim_velocities(&w.rows);
         self.momenta(s, w, n);
@@ -136,7 +136,7 @@ impl Scratch {
     }
 
     /// `M v` as forces, and the motion of what cannot be moved.
-    fn momenta(&mut self, s: &State, w: &Workspace, n: usize) {
+    fn momenta(&mut self, s: &State, w: &IslandWork, n: usize) {
         self.f.clear();
         self.x.clear();
         for i in 0..n {
@@ -164,7 +164,7 @@ impl Scratch {
         &mut self,
         m: &Mechanism,
         s: &State,
-        w: &mut Workspace,
+        w: &mut IslandWork,
         c: &StepConfig,
     ) -> Result<(), Rejected> {
         let clock = w.start(c);
@@ -185,7 +185,7 @@ impl Scratch {
     /// `M x = f + J^T lambda` with `J x = wanted` where rows hold and in the intervals where bounds decide.
     pub(super) fn solve(
         &mut self,
-        w: &mut Workspace,
+        w: &mut IslandWork,
         c: &StepConfig,
         solids: usize,
         done: &mut Advanced,
@@ -204,7 +204,7 @@ impl Scratch {
     }
 
     /// The components that the recursion leaves out: unconstrained motion first, then the rows change it.
-    fn solve_rest(&mut self, w: &mut Workspace, c: &StepConfig, solids: usize, done: &mut Advanced) {
+    fn solve_rest(&mut self, w: &mut IslandWork, c: &StepConfig, solids: usize, done: &mut Advanced) {
         for i in (0..solids).filter(|i| self.tree.leaves_out(*i)) {
             self.x[i] = w.masses.accelerate(i, &self.f[i]);
         }
@@ -212,7 +212,7 @@ impl Scratch {
             let [a, b] = g.solids;
             let ours = self.tree.leaves_out(a) || self.tree.leaves_out(b);
             for r in g.range() {
-                let [ja, jb] = &w.rows.jacobian[r];
+                let [ja, jb] = &w.rows.row(r);
                 let has = dot6(ja, &self.x[a]) + dot6(jb, &self.x[b]);
                 let (low, high) = match self.modes[r] {
                     Mode::Holds { .. } if ours => (self.wanted[r], self.wanted[r]),

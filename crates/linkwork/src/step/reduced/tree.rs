@@ -280,7 +280,7 @@ impl Tree {
         let parent_solid = node.parent.is_some();
         self.work.clear();
         for l in links {
-            let (mut own, mut parent) = (rows.jacobian[l.row][l.side], rows.jacobian[l.row][1 - l.side]);
+            let (mut own, mut parent) = (rows.row(l.row)[l.side], rows.row(l.row)[1 - l.side]);
             own[node.width..].fill(0.0);
             if !parent_solid {
                 parent = [0.0; 6];
@@ -310,7 +310,7 @@ impl Tree {
                 let rank = node.rank;
                 let (mut own, mut parent) = (self.work[k].own, self.work[k].parent);
                 // Once more against the basis: what the first pass left is rounding, but large beside a small rest.
-                let original = rows.jacobian[links[k].row][links[k].side];
+                let original = rows.row(links[k].row)[links[k].side];
                 for j in 0..rank {
                     let again = dot6(&own, &node.q[j]);
                     add(&mut own, -again, &node.q[j]);
@@ -333,7 +333,7 @@ impl Tree {
         }
         // What is left over must ask nothing of the parent either.
         for (c, l) in self.work.iter().zip(links).filter(|(c, _)| !c.taken) {
-            let whole = &rows.jacobian[l.row][1 - l.side];
+            let whole = &rows.row(l.row)[1 - l.side];
             if dot6(&c.parent, &c.parent) > 1e-12 * dot6(whole, whole) {
                 return false;
             }
@@ -389,7 +389,7 @@ impl Tree {
                 let l = &links[node.pivots[j]];
                 let mut b = c[l.row];
                 if node.parent.is_none() {
-                    b -= dot6(&rows.jacobian[l.row][1 - l.side], &x[l.other]);
+                    b -= dot6(&rows.row(l.row)[1 - l.side], &x[l.other]);
                 }
                 for k in 0..j {
                     b -= node.r[j][k] * node.c[k];

@@ -1,0 +1,228 @@
+//! A part of a mechanism as a mechanism of its own: what assembly and motion work on, island by island.
+
+use super::{Mechanism, TrajectoryId, next_epoch};
+use crate::force::{Force, Spring};
+use crate::graph::Island;
+use crate::joint::JointId;
+use crate::math::Vector;
+use crate::solid::{Kernel, Solid, SolidId};
+use crate::state::State;
+use crate::trajectory::Trajectory;
+
+/// An island by itself: a mechanism of its solids and joints, renumbered in the same order, and the fixed solids they
+/// touch. Work on a part costs what the part costs, however many other islands there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// The part.
+    pub mechanism: Mechanism,
+    /// Per solid of the part: which one of the whole.
+    pub solids: Vec<SolidId>,
+    /// Per joint of the part: which one of the whole.
+    pub joints: Vec<JointId>,
+    /// Per spring, force and trajectory of the part, if it is made for motion: which one of the whole.
+    springs: Vec<u32>,
+    forces: Vec<u32>,
+    trajectories: Vec<u32>,
+}
+
+impl Part {
+    /// Cuts an island out. Whatever cannot move is fixed here, where the state has it.
+    pub fn new(m: &Mechanism, island: &Island) -> Self {
+        let mut solids = island.solids.clone();
+        let ends = island.joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
+        solids.extend(ends.filter(|s| m.solid(*s).is_fixed()));
+        solids.push(SolidId::WORLD);
+        solids.sort_unstable();
+        solids.dedup();
+        let mut part = Mechanism::new();
+        part.solids.clear();
+        for s in &solids {
+            let whole = m.solid(*s);
+            let kernel = if whole.is_fixed() { Kernel::Fixed } else { Kernel::Dynamic };
+            // Names and shapes stay behind: nothing that works on a part looks at them, except for the extent.
+            let mut solid = Solid { kernel, particle: whole.particle, mass: whole.mass, ..Solid::new("") };
+            solid.mobility = whole.mobility;
+            solid.shapes.clone_from(&whole.shapes);
+            part.solids.push(solid);
+        }
+        for j in &island.joints {
+            let mut joint = m.joint(*j).clone();
+            for f in &mut joint.frames {
+                f.solid = SolidId(solids.partition_point(|s| *s < f.solid) as u32);
+            }
+            part.counters.push(part.counter_count);
+            part.counter_count += joint.counted_ranges().count() as u32;
+            part.joints.push(joint);
+        }
+        Self { mechanism: part, solids, joints: island.joints.clone(), ..Self::default() }
+    }
+
+    /// Cuts out what moves together: these solids, with the joints, springs and forces on them and everything fixed or
+    /// scripted that those touch. Shapes and names stay behind.
+    pub fn for_motion(m: &Mechanism, moving: &[SolidId], joints: &[JointId], springs: &[u32]) -> Self {
+        let mut solids = moving.to_vec();
+        let of_joints = joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
+        let of_springs = springs.iter().flat_map(|k| m.springs[*k as usize].solids);
+        solids.extend(of_joints.chain(of_springs).filter(|s| m.solid(*s).is_fixed()));
+        solids.push(SolidId::WORLD);
+        solids.sort_unstable();
+        solids.dedup();
+        let local = |s: SolidId| SolidId(solids.partition_point(|t| *t < s) as u32);
+        let mut part = Self { joints: joints.to_vec(), springs: springs.to_vec(), ..Self::default() };
+        part.mechanism.solids.clear();
+        for s in &solids {
+            let whole = m.solid(*s);
+            let mut solid = Solid { mass: whole.mass, pose: whole.pose, ..Solid::new("") };
+            (solid.particle, solid.mobility, solid.kernel) = (whole.particle, whole.mobility, whole.kernel);
+            if let Kernel::Scripted(t) = whole.kernel {
+                solid.kernel = Kernel::Scripted(TrajectoryId(part.trajectories.len() as u32));
+                part.trajectories.push(t.0);
+            }
+            part.mechanism.solids.push(solid);
+        }
+        for j in joints {
+            let mut joint = m.joint(*j).clone();
+            joint.name = String::new();
+            joint.frames.iter_mut().for_each(|f| f.solid = local(f.solid));
+            part.mechanism.counters.push(part.mechanism.counter_count);
+            part.mechanism.counter_count += joint.counted_ranges().count() as u32;
+            part.mechanism.joints.push(joint);
+        }
+        part.mechanism.outer_joints = joints.iter().map(|j| j.0).collect();
+        part.mechanism.outer_springs.clone_from(&part.springs);
+        let on = |f: &crate::force::Force| moving.binary_search(&f.solid).is_ok();
+        part.forces = (0..m.forces.len() as u32).filter(|k| on(&m.forces[*k as usize])).collect();
+        part.solids = solids;
+        part.refresh(m);
+        part
+    }
+
+    /// Takes over what the whole may change without a new epoch: gravity, trajectories, forces and springs.
+    pub fn refresh(&mut self, m: &Mechanism) {
+        let solids = &self.solids;
+        let local = |s: SolidId| SolidId(solids.partition_point(|t| *t < s) as u32);
+        let part = &mut self.mechanism;
+        part.gravity = m.gravity;
+        let same = |part: &[Trajectory]| {
+            part.len() == self.trajectories.len()
+                && part.iter().zip(&self.trajectories).all(|(t, k)| *t == m.trajectories[*k as usize])
+        };
+        if !same(&part.trajectories) {
+            part.trajectories.clear();
+            part.trajectories.extend(self.trajectories.iter().map(|k| m.trajectories[*k as usize].clone()));
+        }
+        let whole = |k: &u32| {
+            let force = &m.forces[*k as usize];
+            Force { solid: local(force.solid), ..force.clone() }
+        };
+        if !(part.forces.len() == self.forces.len()
+            && part.forces.iter().zip(&self.forces).all(|(f, k)| is_same_force(f, &m.forces[*k as usize])))
+        {
+            part.forces = self.forces.iter().map(whole).collect();
+        }
+        let whole = |k: &u32| {
+            let spring = &m.springs[*k as usize];
+            Spring { solids: spring.solids.map(local), name: String::new(), ..spring.clone() }
+        };
+        if !(part.springs.len() == self.springs.len()
+            && part.springs.iter().zip(&self.springs).all(|(s, k)| is_same_spring(s, &m.springs[*k as usize])))
+        {
+            part.springs = self.springs.iter().map(whole).collect();
+            part.epoch = next_epoch();
+        }
+    }
+
+    /// Would stepping the other give the same?
+    pub fn is_same(&self, other: &Part) -> bool {
+        let (a, b) = (&self.mechanism, &other.mechanism);
+        (&self.solids, &self.joints, &self.springs, &self.forces, &self.trajectories)
+            == (&other.solids, &other.joints, &other.springs, &other.forces, &other.trajectories)
+            && (&a.solids, &a.joints, &a.springs) == (&b.solids, &b.joints, &b.springs)
+    }
+
+    /// The part's share of the whole's state. What the whole remembers of the part is not among it.
+    pub fn gather(&self, m: &Mechanism, whole: &State, part: &mut State) {
+        part.time = whole.time;
+        let pick = |from: &[Vector], to: &mut Vec<Vector>| {
+            to.clear();
+            to.extend(self.solids.iter().map(|s| from[s.index()]));
+        };
+        pick(&whole.centers, &mut part.centers);
+        pick(&whole.velocities, &mut part.velocities);
+        pick(&whole.spins, &mut part.spins);
+        part.rotations.clear();
+        part.rotations.extend(self.solids.iter().map(|s| whole.rotations[s.index()]));
+        part.angles.clear();
+        if self.mechanism.counter_count > 0 {
+            for (k, j) in self.joints.iter().enumerate() {
+                let count = self.mechanism.joints[k].counted_ranges().count();
+                part.angles.extend_from_slice(&whole.angles[m.counter(*j)..m.counter(*j) + count]);
+            }
+        }
+    }
+
+    /// Puts everything that moves back into the whole's state.
+    pub fn scatter(&self, m: &Mechanism, part: &State, whole: &mut State) {
+        for (k, s) in self.solids.iter().enumerate() {
+            if self.mechanism.solids[k].kernel != Kernel::Fixed {
+                let i = s.index();
+                whole.centers[i] = part.centers[k];
+                whole.rotations[i] = part.rotations[k];
+                whole.velocities[i] = part.velocities[k];
+                whole.spins[i] = part.spins[k];
+            }
+        }
+        if self.mechanism.counter_count > 0 {
+            self.put_back_angles(m, part, whole);
+        }
+    }
+
+    /// The part's state, taken from the whole's.
+    pub fn state(&self, m: &Mechanism, whole: &State) -> State {
+        let pick = |v: &[Vector]| self.solids.iter().map(|s| v[s.index()]).collect();
+        let mut angles = Vec::with_capacity(self.mechanism.counter_count());
+        for (k, j) in self.joints.iter().enumerate() {
+            let count = self.mechanism.joints[k].counted_ranges().count();
+            angles.extend_from_slice(&whole.angles[m.counter(*j)..m.counter(*j) + count]);
+        }
+        State {
+            time: whole.time,
+            centers: pick(&whole.centers),
+            rotations: self.solids.iter().map(|s| whole.rotations[s.index()]).collect(),
+            velocities: pick(&whole.velocities),
+            spins: pick(&whole.spins),
+            angles,
+            memory: Default::default(),
+        }
+    }
+
+    /// Puts poses and counted angles back.
+    pub fn put_back(&self, m: &Mechanism, part: &State, whole: &mut State) {
+        for (k, s) in self.solids.iter().enumerate() {
+            whole.centers[s.index()] = part.centers[k];
+            whole.rotations[s.index()] = part.rotations[k];
+        }
+        self.put_back_angles(m, part, whole);
+    }
+
+    fn put_back_angles(&self, m: &Mechanism, part: &State, whole: &mut State) {
+        for (k, j) in self.joints.iter().enumerate() {
+            let (from, count) = (
+                self.mechanism.counter(JointId(k as u32)),
+                self.mechanism.joints[k].counted_ranges().count(),
+            );
+            whole.angles[m.counter(*j)..m.counter(*j) + count]
+                .copy_from_slice(&part.angles[from..from + count]);
+        }
+    }
+}
+
+/// But for the number of the solid and the name.
+fn is_same_force(a: &Force, b: &Force) -> bool {
+    (a.at, a.value, a.torque, a.follows_solid, a.during) == (b.at, b.value, b.torque, b.follows_solid, b.during)
+}
+
+/// But for the numbers of the solids and the name.
+fn is_same_spring(a: &Spring, b: &Spring) -> bool {
+    (a.points, a.length, a.stiffness, a.damping, a.during) == (b.points, b.length, b.stiffness, b.damping, b.during)
+}

@@ -1,0 +1,183 @@
+//! The energy guard: does anything explain what a step did to the energy of an island?
+//!
+//! Gravity, forces, springs and soft joints are accounted for; motors and given motions are not passive, and are only held
+//! to what could not be their doing. What is left over is an error of the method, and methods have errors: a second-order
+//! one of about `(w h)^2` of the kinetic energy, `w` the fastest turn, and `m (a h)^2` where forces act. A step that gains
+//! more, or loses more where nothing can take energy away, is not to be believed: next to singular poses and among rows
+//! that depend on each other Newton's method finds motions that meet every constraint and have nothing to do with the
+//! mechanism.
+
+use super::{Method, Piece, work::IslandWork};
+use crate::mechanism::Mechanism;
+use crate::rows::{Law, twist};
+use crate::solid::Kernel;
+use crate::state::State;
+
+/// What a step did to the energy that nothing explains, joules; summed over the islands that it can be told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EnergyReport {
+    /// Gained (positive) or lost (negative) without an explanation.
+    pub change: f64,
+    /// Size of what the method's own error may be in this step.
+    pub allowed: f64,
+    /// Kinetic energy at the end of the step.
+    pub kinetic: f64,
+    /// Fastest turn over a substep, radians: errors of second order go with its square.
+    pub turn: f64,
+    /// Islands that gained, or lost, more than the method explains, though everything was tried.
+    pub unexplained: usize,
+    /// Islands whose gain was taken out of their speed in the end.
+    pub clamped: usize,
+}
+
+impl EnergyReport {
+    pub(super) fn add(&mut self, other: &EnergyReport) {
+        self.change += other.change;
+        self.allowed += other.allowed;
+        self.kinetic += other.kinetic;
+        self.turn = self.turn.max(other.turn);
+        self.unexplained += other.unexplained;
+        self.clamped += other.clamped;
+    }
+}
+
+/// The energy of an island at the start of a substep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ledger {
+    kinetic: f64,
+    /// In gravity and springs.
+    stored: f64,
+    springs: f64,
+}
+
+/// What brings energy in or takes it away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Balance {
+    /// Motors or given motions drive it: gains are no errors, unless they are absurd.
+    driven: bool,
+    /// Dampers, bounds or the method itself take energy away.
+    loses: bool,
+    /// Error of the method, per square of the turn.
+    order: f64,
+}
+
+impl Balance {
+    pub fn new(m: &Mechanism, method: Method) -> Self {
+        let scripted = m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)));
+        let driven = scripted || m.joints().iter().any(|j| !j.drives.is_empty());
+        let damped = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
+        let bounded = m.joints().iter().any(|j| crate::rows::row_count(j) > j.equalities());
+        // Soft rows that the step cannot show are damped (`IslandWork::damp_unresolved_modes`).
+        let loses = damped || bounded || !m.springs.is_empty();
+        let conserves = matches!(method, Method::Variational | Method::Reduced);
+        // Explicit methods of first order err by the same power, and more.
+        let order = match method {
+            Method::Variational | Method::Reduced => 1.0,
+            _ => 4.0,
+        };
+        Self { driven, loses: loses || !conserves, order }
+    }
+}
+
+impl IslandWork {
+    /// The energy at `s`; masses are brought up to date.
+    pub(super) fn ledger(&mut self, m: &Mechanism, s: &State, at: f64) -> Ledger {
+        self.masses.update(m, s);
+        let mut sum = Ledger::default();
+        for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
+            let mass = self.masses.mass(i);
+            sum.kinetic += 0.5 * mass * s.velocities[i].length_squared();
+            sum.stored -= mass * m.gravity.dot(s.centers[i]);
+            if s.spins[i] != crate::math::Vector::ZERO {
+                let spin = s.rotations[i].inverse() * s.spins[i];
+                sum.kinetic += 0.5 * spin.dot(*self.masses.inertia(i) * spin);
+            }
+        }
+        if !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0) {
+            self.probe.fill_motion(m, s, at, |_| crate::joint::Rank::Primary);
+            for g in &self.probe.groups {
+                if let Law::Soft { stiffness, .. } = g.law {
+                    let gaps: f64 = g.range().map(|r| self.probe.wanted(r).powi(2)).sum();
+                    sum.springs += 0.5 * stiffness * gaps;
+                }
+            }
+            sum.stored += sum.springs;
+        }
+        sum
+    }
+
+    /// How the energy changed over a substep that began with `before` at `start`, beside what is allowed.
+    pub(super) fn balance(
+        &mut self,
+        piece: &Piece,
+        of: Balance,
+        before: Ledger,
+        start: &State,
+        s: &State,
+    ) -> EnergyReport {
+        let Piece { m, h, .. } = *piece;
+        let after = self.ledger(m, s, piece.end);
+        let (mut turn, mut kick, mut work) = (0.0_f64, 0.0, 0.0);
+        for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
+            let w = self.masses.inverse_mass(i);
+            kick += m.gravity.length_squared() * h * h / w;
+            if self.masses.turns(i) {
+                turn = turn.max(h * start.spins[i].length()).max(h * s.spins[i].length());
+            }
+        }
+        for g in self.rows.others() {
+            // Where nothing turns it is the line between the solids that does.
+            let [a, b] = g.solids;
+            if !(self.masses.turns(a) && self.masses.turns(b)) {
+                let distance = s.centers[a].distance(s.centers[b]);
+                let speed = s.velocities[a].distance(s.velocities[b]).max(
+                    start.velocities[a].distance(start.velocities[b]),
+                );
+                if distance > 0.0 {
+                    turn = turn.max(h * speed / distance);
+                }
+            }
+        }
+        for f in m.forces.iter().filter(|f| f.during.is_none_or(|d| d.contains(piece.begin) || d.contains(piece.end))) {
+            let i = f.solid.index();
+            let [a, b] = [start, s].map(|s| {
+                let q = s.rotations[i];
+                let (force, torque) = if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
+                let arm = f.at.map_or(crate::math::Vector::ZERO, |at| q * (at - m.solids()[i].mass.center));
+                let v = twist(s, i);
+                let spin = crate::math::Vector::new(v[3], v[4], v[5]);
+                force.dot(s.velocities[i]) + (torque + arm.cross(force)).dot(spin)
+            });
+            work += 0.5 * h * (a + b);
+            let (w, power) = (self.masses.inverse_mass(i), a.abs().max(b.abs()));
+            // A force that begins or ends within the substep acts for some of it.
+            kick += f.value.length_squared() * h * h * w + 2.0 * h * power;
+        }
+        let change = (after.kinetic + after.stored) - (before.kinetic + before.stored) - work;
+        let kinetic = before.kinetic.max(after.kinetic.min(4.0 * before.kinetic + kick));
+        let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
+        let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
+            + 0.5 * (before.springs + after.springs)
+            + rounding;
+        EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }
+    }
+}
+
+impl EnergyReport {
+    /// More than the method explains?
+    pub(super) fn is_explained(&self, of: Balance, before: Ledger) -> bool {
+        if of.driven {
+            // A motor that begins gives speed to what stood still; nothing makes it give so much.
+            return before.kinetic == 0.0 || self.change <= 100.0 * (before.kinetic + self.allowed);
+        }
+        let lost = !of.loses && self.change < -self.allowed;
+        self.change <= self.allowed && !lost
+    }
+}
+
+impl Balance {
+    /// Motors or given motions act.
+    pub fn is_driven(self) -> bool {
+        self.driven
+    }
+}

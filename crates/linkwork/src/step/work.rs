@@ -1,0 +1,426 @@
+//! Scratch of one island's step: everything that may be thrown away without changing the future.
+
+use super::free::Wrench;
+use super::lanes::Lanes;
+use super::{Piece, Stages, StepConfig};
+use crate::graph::Graph;
+use crate::joint::JointId;
+use crate::math::{Matrix, Rotation, Vector};
+use crate::mechanism::Mechanism;
+use crate::rows::{Gaps, Group, Law, Masses, Rows, Source, dot6};
+use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
+use crate::state::State;
+
+/// Rows, masses, solver and vectors of an island's step.
+#[derive(Default)]
+pub(crate) struct IslandWork {
+    pub graph: Graph,
+    pub rows: Rows,
+    /// Rows at the end of the step while it is being found.
+    pub next: Rows,
+    pub masses: Masses,
+    pub(super) solver: Option<(SolverKind, Box<dyn LinearSolver>)>,
+    pub(super) exact: bool,
+    /// Where the rows were filled.
+    at: Option<Place>,
+    place: Place,
+    /// What the factor in the solver belongs to.
+    factored: bool,
+    /// Some joint, motor or spring acts only for a while.
+    timed: bool,
+    /// Some row is one-sided or limited in force.
+    pub bounded: bool,
+    epoch: Option<u64>,
+    pub stages: Stages,
+    pub wrenches: Vec<Wrench>,
+    pub impulses: Vec<Wrench>,
+    pub(super) lanes: Lanes,
+    /// `I (I + beta h^2 K)^-1` of the solids whose inertia `tension.rs` raised: what is left of an angular impulse.
+    pub raised: Vec<(usize, Matrix)>,
+    pub tension: Vec<[f64; 6]>,
+    pub pull: Vec<f64>,
+    pub active: Vec<bool>,
+    pub at_high: Vec<bool>,
+    pub lambda: Vec<f64>,
+    pub delta: Vec<f64>,
+    pub b: Vec<f64>,
+    pub target: Vec<f64>,
+    /// Per block: damping of its soft rows, numerical damping included.
+    pub soft_damping: Vec<f64>,
+    /// Per row: the give of soft rows over the step. Empty: all rows are rigid.
+    pub give: Vec<f64>,
+    /// Per row: what care adds to the diagonal of the matrix (see `care.rs`). Empty: solved as exactly as can be.
+    pub shift: Vec<f64>,
+    pub probe: Rows,
+    pub moved: State,
+    pub best: Vec<f64>,
+    pub given: Vec<f64>,
+    /// The state at the start of the substep.
+    pub from: State,
+    /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
+    pub undriven: bool,
+    pub start: State,
+    pub saturated: Vec<bool>,
+    pub correction: Bounded,
+    /// Some solid follows a trajectory.
+    pub scripted: bool,
+    pub reduced: super::reduced::Scratch,
+    pub fixed: Vec<f64>,
+    pub push: Vec<[f64; 6]>,
+    pub(super) explicit: super::accelerate::Scratch,
+    pub(super) relaxed: super::relaxation::Scratch,
+    pub ranked: Ranked,
+}
+
+/// A pose of everything, to recognise it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Place {
+    step: f64,
+    centers: Vec<Vector>,
+    rotations: Vec<Rotation>,
+}
+
+/// What a joint pulls with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reaction {
+    /// Force on the second solid, at its anchor; the first solid feels the opposite.
+    pub force: Vector,
+    /// Torque on the second solid about its anchor.
+    pub torque: Vector,
+}
+
+impl IslandWork {
+    /// Gets ready for a step: graph and solver of this mechanism.
+    pub fn begin(&mut self, m: &Mechanism, c: &StepConfig) {
+        self.stages = Stages::default();
+        if self.rows.squared != c.squared_distances {
+            (self.rows.squared, self.next.squared) = (c.squared_distances, c.squared_distances);
+            (self.probe.squared, self.rows.squared) = (c.squared_distances, c.squared_distances);
+            self.forget();
+        }
+        if self.epoch != Some(m.epoch()) {
+            self.epoch = Some(m.epoch());
+            self.graph.update(m);
+            self.at = None;
+            self.factored = false;
+            self.scripted = m.solids().iter().any(|s| matches!(s.kernel, crate::solid::Kernel::Scripted(_)));
+            self.undriven = m.springs.is_empty()
+                && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
+                && !self.scripted;
+            self.timed =
+                m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
+        }
+        if self.solver.as_ref().is_none_or(|(kind, _)| *kind != c.solver) {
+            let largest = self.graph.islands.iter().max_by_key(|i| i.joints.len());
+            let kind =
+                largest.map_or(c.solver.resolve(), |i| crate::predict::resolve(c.solver, m, &self.graph, i));
+            self.exact = kind.is_exact();
+            self.solver = Some((c.solver, kind.make()));
+            self.factored = false;
+        }
+    }
+
+    pub fn start(&self, c: &StepConfig) -> f64 {
+        c.clock.map_or(0.0, |clock| clock())
+    }
+
+    pub fn stop(&mut self, c: &StepConfig, since: f64, stage: impl Fn(&mut Stages) -> &mut f64) {
+        if let Some(clock) = c.clock {
+            *stage(&mut self.stages) += clock() - since;
+        }
+    }
+
+    pub fn is_over(&self, c: &StepConfig) -> bool {
+        c.out_of_time.is_some_and(|f| f())
+    }
+
+    /// Makes rows and masses those of `s`, with what acts at the end of the piece. True when they were already there, so
+    /// that a factor of them is still good.
+    pub fn linearise(&mut self, piece: &Piece, s: &State) -> bool {
+        let Piece { m, c, h, end, .. } = *piece;
+        let known = !self.timed
+            && self
+                .at
+                .as_ref()
+                .is_some_and(|p| p.step == h && p.centers == s.centers && p.rotations == s.rotations);
+        if known {
+            return self.factored;
+        }
+        let clock = self.start(c);
+        let graph = &self.graph;
+        self.rows.fill_motion(m, s, end, |j| graph.default_rank(j));
+        self.stop(c, clock, |s| &mut s.rows);
+        self.settle(m, s, h);
+        false
+    }
+
+    /// Rows are filled at `s`: everything that goes with them.
+    pub fn settle(&mut self, m: &Mechanism, s: &State, h: f64) {
+        self.masses.update(m, s);
+        let bound = |g: &Group| g.most_force.is_finite() || g.range().any(|r| !self.rows.is_equality(r));
+        self.bounded = self.rows.others().any(bound);
+        self.damp_unresolved_modes(h);
+        self.soften(h);
+        self.factored = false;
+        self.place.step = h;
+        self.place.centers.clone_from(&s.centers);
+        self.place.rotations.clone_from(&s.rotations);
+        self.at = Some(std::mem::take(&mut self.place));
+    }
+
+    /// Rows are no longer those of any known pose.
+    pub fn forget(&mut self) {
+        if let Some(place) = self.at.take() {
+            self.place = place;
+        }
+        self.factored = false;
+    }
+
+    /// Factors the rows, those that are active if `masked`.
+    pub fn factor(&mut self, c: &StepConfig, masked: bool) {
+        let clock = self.start(c);
+        let Some((_, solver)) = &mut self.solver else { return };
+        let active: &[bool] = if masked { &self.active } else { &[] };
+        self.rows.softness.clone_from(&self.give);
+        add_shift(&mut self.rows, &self.shift);
+        solver.factor(&Problem { rows: &self.rows, masses: &self.masses, active, damping: None });
+        self.factored = !masked && self.shift.is_empty();
+        self.stop(c, clock, |s| &mut s.factor);
+    }
+
+    /// `delta = A^-1 b` as an exact factor gives it, unchecked: for who looks at what comes of it. False when there is none.
+    pub fn substitute(&mut self, c: &StepConfig) -> bool {
+        let clock = self.start(c);
+        self.delta.resize(self.rows.len(), 0.0);
+        let Some((_, solver)) = &mut self.solver else { return false };
+        let done = solver.substitute(&self.b, &mut self.delta, false);
+        self.stop(c, clock, |s| &mut s.solve);
+        done
+    }
+
+    /// `delta = A^-1 b`, to `tolerance`.
+    pub fn solve(&mut self, c: &StepConfig, tolerance: f64) -> SolveReport {
+        let clock = self.start(c);
+        let none = SolveReport { residual: 0.0, iterations: 0, stop: crate::solve::Stop::Tolerance };
+        self.delta.clear();
+        self.delta.resize(self.rows.len(), 0.0);
+        let Some((_, solver)) = &mut self.solver else { return none };
+        // A direct solver's first answer is good to rounding; more rounds are for dependent rows, and it asks for them.
+        let iterations = if self.exact { 2 } else { c.solver_iterations };
+        let work = Work { iterations, tolerance, out_of_time: c.out_of_time };
+        let report = solver.solve(&self.b, &mut self.delta, &work);
+        // The next step starts with the factor that a fresh workspace would make.
+        self.factored &= !solver.has_changed();
+        self.stop(c, clock, |s| &mut s.solve);
+        report
+    }
+
+    /// Fills rows and masses at `s`; whatever was factored is gone.
+    pub fn relinearise(&mut self, piece: &Piece, s: &State, at: f64) {
+        let clock = self.start(piece.c);
+        let graph = &self.graph;
+        self.rows.fill_motion(piece.m, s, at, |j| graph.default_rank(j));
+        self.masses.update(piece.m, s);
+        self.forget();
+        self.stop(piece.c, clock, |s| &mut s.rows);
+        self.take_care(piece, s, at);
+    }
+
+    /// A rigid block of rows that begins to act has a gap beyond the tolerance: it is to be closed before it moves anything.
+    pub fn has_new_gaps(&self, s: &State, tolerance: f64) -> bool {
+        let memory = s.memory.own();
+        let rows = &self.rows;
+        if memory.substep > 0.0 && memory.keys == rows.keys {
+            return false;
+        }
+        rows.groups.iter().zip(&rows.keys).any(|(g, key)| {
+            let rigid = g.law == Law::Hold && g.most_force == f64::INFINITY;
+            rigid && !memory.knows(*key) && !(rows.group_gaps(g).worst() <= tolerance.max(1e-9))
+        })
+    }
+
+    /// Fills `next` with the rows at the start of the step, as far as something is measured against them.
+    pub fn measure_start(&mut self, piece: &Piece) {
+        let m = piece.m;
+        self.next.clear();
+        let drives = m.joints().iter().any(|j| !j.drives.is_empty() || j.compliance > 0.0);
+        if drives || !m.springs.is_empty() {
+            let graph = &self.graph;
+            self.next.fill_motion(m, &self.start, piece.end, |j| graph.default_rank(j));
+        }
+    }
+
+    /// One correction of the rows as they are, one-sided ones included; the answer is in `correction`.
+    pub fn solve_bounded(&mut self, c: &StepConfig, solids: usize) -> usize {
+        let clock = self.start(c);
+        let Some((_, solver)) = &mut self.solver else { return 0 };
+        let work = Work {
+            iterations: c.solver_iterations,
+            tolerance: 1e-3 * c.tolerance,
+            out_of_time: c.out_of_time,
+        };
+        add_shift(&mut self.rows, &self.shift);
+        let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
+        take_shift(&mut self.rows, &self.shift);
+        self.factored = false;
+        self.stop(c, clock, |s| &mut s.solve);
+        report.solve.iterations
+    }
+
+    /// The rows as they are, whatever their intervals stand for, to the last digits that the solver has; the answer is
+    /// in `correction`.
+    pub fn solve_exactly(&mut self, c: &StepConfig, solids: usize) -> usize {
+        let clock = self.start(c);
+        let Some((_, solver)) = &mut self.solver else { return 0 };
+        let most = (0..self.rows.len()).fold(0.0, |m: f64, r| m.max(self.rows.wanted(r).abs()));
+        let iterations = if self.exact { 3 } else { c.solver_iterations };
+        let work = Work { iterations, tolerance: 1e-14 * most, out_of_time: c.out_of_time };
+        add_shift(&mut self.rows, &self.shift);
+        let report = self.correction.solve(solver.as_mut(), &self.rows, &self.masses, solids, None, &work);
+        take_shift(&mut self.rows, &self.shift);
+        self.factored = false;
+        self.stop(c, clock, |s| &mut s.solve);
+        report.solve.iterations
+    }
+
+    /// One correction by rank: primary rows exactly, secondary ones as well as those leave free; the answer is in
+    /// `ranked`. What `b` and `active` hold is what is solved for.
+    pub fn solve_ranked(&mut self, c: &StepConfig, solids: usize, damping: f64) -> usize {
+        let Some((_, solver)) = &mut self.solver else { return 0 };
+        let work = Work { iterations: 60, tolerance: 1e-3 * c.tolerance, out_of_time: c.out_of_time };
+        let report = self.ranked.solve(
+            solver.as_mut(),
+            &self.rows,
+            &self.masses,
+            solids,
+            &self.active,
+            &self.b,
+            Some(damping),
+            &work,
+        );
+        self.factored = false;
+        report.solve.iterations
+    }
+
+    /// The gaps of everything rigid at the end of a step.
+    pub fn final_gaps(&mut self, m: &Mechanism, s: &State) -> Gaps {
+        let known = self.at.as_ref().is_some_and(|p| p.centers == s.centers && p.rotations == s.rotations);
+        if !known {
+            let graph = &self.graph;
+            self.rows.fill_motion(m, s, s.time, |j| graph.default_rank(j));
+            self.forget();
+        }
+        rigid_gaps(&self.rows)
+    }
+
+    /// Gaps of rigid joints at the state that the last step ended with.
+    pub fn joint_gaps(&self) -> impl Iterator<Item = (JointId, Gaps)> {
+        let rigid = |g: &&Group| g.source == Source::Joint && g.law == Law::Hold;
+        self.rows.groups.iter().filter(rigid).map(|g| (g.joint, self.rows.group_gaps(g)))
+    }
+
+    /// The solver's name.
+    pub fn solver_name(&self) -> &'static str {
+        self.solver.as_ref().map_or("none", |(_, s)| s.name())
+    }
+
+    /// What each joint that acted pulled with, in joint order, by the forces in the state's memory.
+    pub fn reactions(&self, m: &Mechanism, s: &State) -> Option<Vec<(JointId, Reaction)>> {
+        let memory = s.memory.own();
+        if memory.keys != self.rows.keys || memory.forces.len() != self.rows.len() {
+            return None;
+        }
+        let mut all = Vec::new();
+        for g in self.rows.groups.iter().filter(|g| g.source == Source::Joint) {
+            let sum = self.rows.pull(g, 1, &memory.forces);
+            all.push((g.joint, at_anchor(m, s, g.joint, sum)));
+        }
+        Some(all)
+    }
+}
+
+/// Rows act about the centre of mass of the second solid; a reaction is told at its anchor.
+fn at_anchor(m: &Mechanism, s: &State, joint: JointId, sum: Wrench) -> Reaction {
+    let frame = m.joint(joint).frames[1];
+    let anchor = s.pose(m, frame.solid).transform_point(frame.pose.translation);
+    let arm = anchor - s.centers[frame.solid.index()];
+    Reaction { force: sum.linear, torque: sum.angular - arm.cross(sum.linear) }
+}
+
+/// The largest gaps over what is rigid: soft constraints and motors with a rate are not errors.
+pub(crate) fn rigid_gaps(rows: &Rows) -> Gaps {
+    let mut worst = rows.ball_gaps();
+    for g in rows.others().filter(|g| g.law == Law::Hold && g.most_force == f64::INFINITY) {
+        let gap = rows.group_gaps(g);
+        if gap.position.is_nan() || gap.angle.is_nan() {
+            return Gaps { position: f64::NAN, angle: f64::NAN };
+        }
+        worst = worst.max(gap);
+    }
+    worst
+}
+
+/// How far into a step the soft force is taken: at least 1/4 for stability at any stiffness; a little more keeps away
+/// from the limit, where stiff rows would ring at the step's own frequency.
+pub(super) const AHEAD: f64 = 0.3;
+
+impl IslandWork {
+    /// Damps soft rows that swing faster than the step can show, by `k h/2 y^2 / (1 + y^2)` with `y = w^2 h^2 / 4` and `w`
+    /// the row's own frequency: nothing to speak of below `w h = 1/2` (a part in ten thousand per radian), half of the
+    /// swing in a step far above. Modes with `w h >> 1` flip sign in each step and store `(w h)^2` times their energy:
+    /// harmless as long as all steps are equal, thrown at the solids when a step is cut.
+    fn damp_unresolved_modes(&mut self, h: f64) {
+        self.soft_damping.clear();
+        if !self.rows.others().any(|g| matches!(g.law, Law::Soft { .. })) {
+            return;
+        }
+        let (rows, masses) = (&self.rows, &self.masses);
+        self.soft_damping.extend(rows.groups.iter().map(|g| {
+            let Law::Soft { stiffness, damping } = g.law else { return 0.0 };
+            let mobility = g.range().fold(0.0_f64, |most, r| most.max(mobility(rows, masses, g, r)));
+            let y = 0.25 * stiffness * mobility * h * h;
+            if y > 0.0 { damping + 0.5 * stiffness * h / (1.0 + (1.0 / y).powi(2)) } else { damping }
+        }));
+    }
+
+    /// The give of soft rows over a step of length `h`: `2 / (2 beta k h^2 + c h)` (see `variational.rs`).
+    fn soften(&mut self, h: f64) {
+        self.give.clear();
+        if self.soft_damping.is_empty() {
+            return;
+        }
+        self.give.resize(self.rows.len(), 0.0);
+        for (g, damping) in self.rows.groups.iter().zip(&self.soft_damping) {
+            if let Law::Soft { stiffness, .. } = g.law {
+                let hold = 2.0 * AHEAD * stiffness * h * h + damping * h;
+                // Neither spring nor damper: no force at all, as a very large give.
+                let give = if hold > 0.0 { (2.0 / hold).min(1e30) } else { 1e30 };
+                self.give[g.range()].fill(give);
+            }
+        }
+    }
+}
+
+/// `J M^-1 J^T` of one row.
+pub(super) fn mobility(rows: &Rows, masses: &Masses, g: &Group, r: usize) -> f64 {
+    (0..2)
+        .map(|side| {
+            let j = rows.half_row(g, r - g.first, side);
+            dot6(&masses.accelerate(g.solids[side], &j), &j)
+        })
+        .sum()
+}
+
+/// Care is part of what solvers see, and of nothing else.
+fn add_shift(rows: &mut Rows, shift: &[f64]) {
+    if shift.len() == rows.len() && !shift.is_empty() {
+        rows.softness.resize(shift.len(), 0.0);
+        rows.softness.iter_mut().zip(shift).for_each(|(s, x)| *s += x);
+    }
+}
+
+fn take_shift(rows: &mut Rows, shift: &[f64]) {
+    if shift.len() == rows.len() && !shift.is_empty() {
+        rows.softness.iter_mut().zip(shift).for_each(|(s, x)| *s -= x);
+    }
+}
