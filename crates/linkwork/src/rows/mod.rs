@@ -9,6 +9,7 @@
 //! grows with `J dq`, and the row asks for `J dq = target - v`.
 
 mod angular;
+mod ask;
 mod ball;
 mod fill;
 mod key;
@@ -19,6 +20,8 @@ mod motion;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use ask::{AHEAD, Seen, Stage, ask};
+pub use ask::{Ask, Push};
 pub(crate) use fill::count as row_count;
 pub use key::{RowKey, Source};
 pub use masses::Masses;
@@ -290,6 +293,11 @@ impl Rows {
         self.layout.others.iter().map(|k| &self.groups[*k as usize])
     }
 
+    /// The two solids of a row.
+    pub fn solids(&self, row: usize) -> [usize; 2] {
+        self.groups[self.group_at[row] as usize].solids
+    }
+
     /// `J x` of one row, for motions of its two solids.
     pub(crate) fn along(&self, row: usize, x: [&HalfRow; 2]) -> f64 {
         let [a, b] = self.row(row);
@@ -396,6 +404,16 @@ impl Rows {
                 add(g.solids[side], self.points[block as usize][side] - s.centers[g.solids[side]], f);
             }
         }
+    }
+
+    /// Another unit for one row. False: the rows of its kind are not written out.
+    #[cfg(test)]
+    pub(crate) fn scale_row(&mut self, row: usize, unit: f64) -> bool {
+        let g = &self.groups[self.group_at[row] as usize];
+        let Kind::General { row: first, .. } = g.kind else { return false };
+        let at = first as usize + row - g.first;
+        self.general[at].as_flattened_mut().iter_mut().for_each(|x| *x *= unit);
+        true
     }
 
     pub(crate) fn clear(&mut self) {

@@ -11,7 +11,8 @@
 //! A third may be anything, cloth or something scripted:
 //!
 //! ```
-//! use linkwork::solve::{Ask, Lower, Push, Upper, UpperRows, UpperWork, solve_upper};
+//! use linkwork::rows::{Ask, Push};
+//! use linkwork::solve::{Lower, Upper, UpperRows, UpperWork, solve_upper};
 //!
 //! /// Solid 0 is a pendulum in closed form: a point of this mass at this arm from a pivot, free to turn about z alone.
 //! struct Pendulum { mass: f64, arm: [f64; 2] }
@@ -126,7 +127,7 @@ pub struct JointedScratch {
     /// Multipliers of one correction, and all of them.
     change: Vec<f64>,
     /// Per lower row: its multipliers in answer to the last push.
-    pub reaction: Vec<f64>,
+    reaction: Vec<f64>,
 }
 
 /// Solids held by rows that are never let go: the response of a linkage.
@@ -162,6 +163,11 @@ impl<'a> Jointed<'a> {
             v.resize(n, 0.0);
         }
         Self { solver, rows, masses, active, softness, cost, scratch }
+    }
+
+    /// Per lower row: its multipliers in answer to the last push.
+    pub fn reaction(&self) -> &[f64] {
+        &self.scratch.reaction
     }
 
     /// `left = -(J x + S lambda)` of the rows that take part. Tells its largest entry.

@@ -34,7 +34,7 @@ pub use ranks::{Ranked, RankedReport};
 pub use sparse_direct::SparseDirect;
 pub use structured_dense::StructuredDense;
 pub use structured_iterative::StructuredIterative;
-pub use upper::{Ask, Push, Upper, UpperReport, UpperRows, UpperWork, Way, solve_upper};
+pub use upper::{Upper, UpperReport, UpperRows, UpperWork, Way, shortfall, solve_upper};
 
 use crate::rows::{HalfRow, Masses, Rows, dot6};
 

@@ -3,7 +3,7 @@
 //! Below is whatever holds always and can say how it moves when pushed ([`Lower`]): free solids, joints factored once,
 //! something scripted. Above are ranges, motors with a largest force, hands, contacts. With `R` the response and
 //! `W = J R J^T`, multipliers are sought so that each row of `y = (W + give) lambda` and its multiplier lie on the row's
-//! staircase (`ask.rs`). Whatever the multipliers turn out to be, the motion `R J^T lambda` keeps the lower rows.
+//! staircase (`curve.rs`). Whatever the multipliers turn out to be, the motion `R J^T lambda` keeps the lower rows.
 //!
 //! Three ways, chosen by predicted cost and told in the report:
 //!
@@ -14,7 +14,7 @@
 //! Friction cones fit in as blocks of rows: iterations need the proximal map of a block instead of a row's, pivoting a
 //! Newton step on it.
 
-mod ask;
+mod curve;
 mod dense;
 mod gradient;
 #[cfg(test)]
@@ -24,11 +24,9 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Ask, Push};
-
 use super::{Lower, Work, larger};
-use crate::rows::{HalfRow, dot6};
-use ask::Curve;
+use crate::rows::{Ask, HalfRow, dot6};
+use curve::Curve;
 
 /// The Jacobian of the upper rows: any number of ends each.
 #[derive(Clone, Debug, Default)]
@@ -104,11 +102,13 @@ pub struct UpperWork<'a> {
     pub regularisation: f64,
     /// Which way.
     pub way: Way,
+    /// Rows and lower level are those of the last solve with this scratch: what was formed of them is still good.
+    pub known: bool,
 }
 
 impl Default for UpperWork<'_> {
     fn default() -> Self {
-        Self { work: Work::default(), regularisation: 1e-8, way: Way::Auto }
+        Self { work: Work::default(), regularisation: 1e-8, way: Way::Auto, known: false }
     }
 }
 
@@ -146,6 +146,8 @@ pub struct Upper {
     /// Per row: an upper bound of the same, or zero.
     bound: Vec<f64>,
     stuck: Vec<bool>,
+    /// `W` as it was formed.
+    formed: Vec<f64>,
     pivot: pivot::Pivot,
     sweep: sweep::Sweep,
     gradient: gradient::Gradient,
@@ -182,7 +184,9 @@ pub fn solve_upper(
         };
         scratch.bounds(lower, rows, asks, n);
         if report.exact {
-            scratch.form(lower, rows, n, &mut report);
+            if !work.known || scratch.formed.len() != n * n {
+                scratch.form(lower, rows, n, &mut report);
+            }
             scratch.pivot(asks, &mut force[..n], work, &mut report);
         } else if scratch.is_local(lower, rows, n) {
             let s = &mut *scratch;
@@ -201,6 +205,12 @@ fn exact_is_cheaper(n: usize, response: f64, work: &Work) -> bool {
     const FACES: f64 = 6.0;
     let (n, iterations) = (n as f64, EXPECTED.min(work.iterations as f64));
     n * response + 24.0 * n * n + FACES * n * n * n / 6.0 <= iterations * (response + 48.0 * n)
+}
+
+/// How far a row with this multiplier and change is from what is asked of it, in the row's units; `response` is what its
+/// multiplier does to itself.
+pub fn shortfall(ask: &Ask, force: f64, change: f64, response: f64) -> f64 {
+    Curve::new(ask, 1.0).residual(force, change + ask.give * force, response + ask.give)
 }
 
 impl Upper {
@@ -235,10 +245,11 @@ impl Upper {
         (0..n).all(|r| rows.ends(r).iter().all(|(solid, j)| lower.respond_alone(*solid, j).is_some()))
     }
 
-    /// `W`, some columns at a time, into the pivoting's matrix.
+    /// `W`, some columns at a time, into `formed`.
     fn form(&mut self, lower: &mut dyn Lower, rows: &UpperRows, n: usize, report: &mut UpperReport) {
         let solids = lower.solids();
-        self.pivot.resize(n);
+        self.formed.clear();
+        self.formed.resize(n * n, 0.0);
         for v in [&mut self.pushes, &mut self.motions] {
             v.clear();
             v.resize(COLUMNS.min(n) * solids, [0.0; 6]);
@@ -253,7 +264,7 @@ impl Upper {
             for k in 0..count {
                 let (r, motion) = (first + k, &self.motions[k * solids..][..solids]);
                 for s in 0..n {
-                    self.pivot.a[r * n + s] = rows.change(s, motion);
+                    self.formed[r * n + s] = rows.change(s, motion);
                 }
                 for (solid, _) in rows.ends(r) {
                     self.pushes[k * solids + solid] = [0.0; 6];
@@ -264,9 +275,10 @@ impl Upper {
 
     /// Scales what was formed, pivots on it, and takes the multipliers back to the rows' units.
     fn pivot(&mut self, asks: &[Ask], force: &mut [f64], work: &UpperWork, report: &mut UpperReport) {
-        let (n, p) = (force.len(), &mut self.pivot);
+        let (n, p, w) = (force.len(), &mut self.pivot, &self.formed);
+        p.resize(n);
         for r in 0..n {
-            let own = p.a[r * n + r];
+            let own = w[r * n + r];
             let moves = own > STUCK * self.bound[r] && own.is_finite();
             let give = if asks[r].give.is_finite() { asks[r].give.max(0.0) } else { 0.0 };
             self.stuck[r] = !moves && give == 0.0;
@@ -280,7 +292,7 @@ impl Upper {
         for r in 0..n {
             for s in 0..r {
                 // Symmetric up to the rounding of the response.
-                let both = 0.5 * (p.a[r * n + s] + p.a[s * n + r]) / (p.root[r] * p.root[s]);
+                let both = 0.5 * (w[r * n + s] + w[s * n + r]) / (p.root[r] * p.root[s]);
                 let both = if self.stuck[r] || self.stuck[s] { 0.0 } else { both };
                 (p.a[r * n + s], p.a[s * n + r]) = (both, both);
             }

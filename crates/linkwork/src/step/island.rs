@@ -98,6 +98,7 @@ impl Island {
         report.substeps = end.attempt.pieces;
         report.fallbacks = end.fallbacks;
         report.careful = end.attempt.careful;
+        report.projected = end.done.projected;
         report.energy = end.energy;
         if end.rejected.is_none() {
             std::mem::swap(&mut self.state, &mut self.best);
@@ -247,10 +248,11 @@ impl Outcome {
     ) {
         self.done.iterations += done.iterations;
         self.done.solver_iterations += done.solver_iterations;
+        self.done.projected |= done.projected;
         self.fallbacks += usize::from(done.fallback);
         let energy = w.balance(piece, of, ledger, from, s);
         // Joints that were closed before the step moved solids without time.
-        if !done.closed {
+        if !done.closed && !done.projected {
             self.explained &= energy.is_explained(of, ledger);
             self.energy.add(&EnergyReport { kinetic: 0.0, ..energy });
         }

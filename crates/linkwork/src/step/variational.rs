@@ -28,9 +28,8 @@
 use super::displacement::change;
 use super::free::{Wrench, applied, move_scripted};
 use super::tension::stiffen;
-use super::work::AHEAD;
 use super::{Advanced, IslandWork, Piece, Rejected};
-use crate::rows::Law;
+use crate::rows::{AHEAD, Law};
 use crate::solve::largest;
 use crate::state::State;
 

@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
-use crate::rows::{Gaps, Group, Law, Masses, Rows, Source, dot6};
+use crate::rows::{AHEAD, Ask, Gaps, Group, Law, Masses, Rows, Source, dot6};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
 
@@ -60,16 +60,21 @@ pub(crate) struct IslandWork {
     /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
     pub undriven: bool,
     pub start: State,
-    pub saturated: Vec<bool>,
     pub correction: Bounded,
     /// Some solid follows a trajectory.
     pub scripted: bool,
     pub reduced: super::reduced::Scratch,
-    pub fixed: Vec<f64>,
     pub push: Vec<[f64; 6]>,
     pub(super) explicit: super::accelerate::Scratch,
     pub(super) relaxed: super::relaxation::Scratch,
     pub ranked: Ranked,
+    /// What the stage asks of each row.
+    pub asks: Vec<Ask>,
+    /// Rows that hold in any case: the lower level.
+    pub below: Vec<bool>,
+    /// The motion that gives what is asked.
+    pub dq: Vec<[f64; 6]>,
+    pub(super) levels: super::levels::Levels,
 }
 
 /// A pose of everything, to recognise it.
@@ -360,10 +365,6 @@ pub(crate) fn rigid_gaps(rows: &Rows) -> Gaps {
     worst
 }
 
-/// How far into a step the soft force is taken: at least 1/4 for stability at any stiffness; a little more keeps away
-/// from the limit, where stiff rows would ring at the step's own frequency.
-pub(super) const AHEAD: f64 = 0.3;
-
 impl IslandWork {
     /// Damps soft rows that swing faster than the step can show, by `k h/2 y^2 / (1 + y^2)` with `y = w^2 h^2 / 4` and `w`
     /// the row's own frequency: nothing to speak of below `w h = 1/2` (a part in ten thousand per radian), half of the
@@ -412,7 +413,7 @@ pub(super) fn mobility(rows: &Rows, masses: &Masses, g: &Group, r: usize) -> f64
 }
 
 /// Care is part of what solvers see, and of nothing else.
-fn add_shift(rows: &mut Rows, shift: &[f64]) {
+pub(super) fn add_shift(rows: &mut Rows, shift: &[f64]) {
     if shift.len() == rows.len() && !shift.is_empty() {
         rows.softness.resize(shift.len(), 0.0);
         rows.softness.iter_mut().zip(shift).for_each(|(s, x)| *s += x);

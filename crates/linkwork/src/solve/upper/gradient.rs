@@ -4,8 +4,9 @@
 //! diagonal (or a bound of it). One response per iteration: the product of the extrapolated point is a combination of two
 //! that are known.
 
-use super::ask::{Ask, Curve};
+use super::curve::Curve;
 use super::sweep::STAGNATION;
+use crate::rows::Ask;
 use crate::solve::{Work, larger};
 
 /// Scratch: three points with their products.

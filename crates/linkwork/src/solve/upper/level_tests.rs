@@ -5,7 +5,7 @@ use super::*;
 use crate::joint::{Frame, JointId, Rank};
 use crate::math::{Pose, Random, exp};
 use crate::rows::{Masses, Rows};
-use crate::solve::{FreeSolids, Jointed, JointedScratch, LinearSolver, Problem, SolverKind};
+use crate::solve::{FreeSolids, Jointed, JointedScratch, Problem, SolverKind};
 use crate::{Joint, Mechanism, PlacedShape, Solid, SolidId, State};
 
 /// A chain of bars, a loop and a free bar; node 0 is the world.
@@ -32,7 +32,7 @@ fn linkage() -> (Mechanism, State) {
 
 fn rows_of(m: &Mechanism, s: &State) -> (Rows, Masses) {
     let mut rows = Rows::default();
-    rows.fill(m, s, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
+    rows.fill(m, s, 0.0, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
     (rows, Masses::new(m, s))
 }
 

@@ -1,7 +1,7 @@
 //! The exact way, for few rows: block principal pivoting on the small dense matrix `W`.
 //!
 //! Rows are scaled so that the diagonal is one: multipliers and changes then have one unit (the root of an energy), and a
-//! row in micrometres weighs as much as one in radians. Each row sits in one place of its staircase (see `ask.rs`); the
+//! row in micrometres weighs as much as one in radians. Each row sits in one place of its staircase (see `curve.rs`); the
 //! rows on a vertical part are free and solved for, the others have a fixed multiplier. All rows that turn out to be in
 //! the wrong place move at once as long as they get fewer (Judice & Pires 1994). When that goes in circles, a descent with
 //! a line search takes over, which releases one row at a time, the most wrong one: the convex energy falls strictly with
@@ -12,7 +12,7 @@
 //! one, and of the multipliers that make it the smallest are taken: the same problem once more, with the motion as an
 //! equality. Nothing is dropped.
 
-use super::ask::Curve;
+use super::curve::Curve;
 use super::dense::Cholesky;
 use crate::solve::Work;
 

@@ -3,9 +3,9 @@
 //! Row by row the multiplier moves to where the row is met and stops where its staircase does. No matrix is needed, any
 //! sweep may be the last, and convergence is linear: for many rows, contacts above all.
 
-use super::ask::{Ask, Curve};
+use super::curve::Curve;
 use super::{Lower, UpperRows};
-use crate::rows::HalfRow;
+use crate::rows::{Ask, HalfRow};
 use crate::solve::{Work, larger};
 
 /// A residual that has not fallen by a tenth in so many sweeps is what rows lack that contradict each other.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::math::Random;
+use crate::rows::Push;
 
 /// A lower level that is nothing but a matrix: one coordinate a solid.
 struct Matrix {

@@ -1,4 +1,4 @@
-//! What one stage wants of one row, and what the row's multiplier may be: a monotone staircase.
+//! What a row may do, as one curve: a monotone staircase of its change and its multiplier.
 //!
 //! With `y = J x + give * lambda` the pairs `(y, lambda)` that are allowed form one curve, falling from the upper left:
 //!
@@ -15,59 +15,7 @@
 //! convex one: `min 1/2 lambda^T (W + give) lambda + sum g_r(lambda_r)`. Everything the solvers need of a row is the
 //! proximal map of `g` ([`Curve::nearest`]); a friction cone will be a block of rows with such a map of its own.
 
-/// What one stage asks of one row: `low <= J x <= high` of the change, as far as `push` allows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ask {
-    /// Least change; `-inf` for none.
-    pub low: f64,
-    /// Largest change; `inf` for none. Equal to `low`: an equality.
-    pub high: f64,
-    /// Compliance: what the row gives way per multiplier, added to the diagonal.
-    pub give: f64,
-    /// What the multiplier may be.
-    pub push: Push,
-}
-
-/// What a multiplier may be. A friction cone, which couples rows, will be one more.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Push {
-    /// Anything: a joint.
-    Any,
-    /// Never negative: a contact, a rope that is given as a shortening.
-    Positive,
-    /// Never positive.
-    Negative,
-    /// At most this much in either direction: a motor, a hand.
-    Within(f64),
-}
-
-impl Push {
-    /// Least and largest multiplier. What is not a number allows nothing.
-    pub fn range(self) -> (f64, f64) {
-        match self {
-            Push::Any => (f64::NEG_INFINITY, f64::INFINITY),
-            Push::Positive => (0.0, f64::INFINITY),
-            Push::Negative => (f64::NEG_INFINITY, 0.0),
-            Push::Within(most) => {
-                let most = most.max(0.0);
-                (-most, most)
-            }
-        }
-    }
-}
-
-impl Ask {
-    /// An equality of any force.
-    pub fn equal(value: f64) -> Self {
-        Self { low: value, high: value, give: 0.0, push: Push::Any }
-    }
-
-    /// At least `low`, by pushing only.
-    pub fn at_least(low: f64) -> Self {
-        Self { low, high: f64::INFINITY, give: 0.0, push: Push::Positive }
-    }
-}
+use crate::rows::Ask;
 
 /// The staircase of one row, in whatever units the solver counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
