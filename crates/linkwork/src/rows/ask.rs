@@ -109,6 +109,8 @@ pub(crate) struct Seen {
     pub damping: f64,
     /// The multiplier of a bound in the first half of the step: it is touched where that is not zero.
     pub pushed: f64,
+    /// The speed at which a bound that is touched is left again.
+    pub rebound: f64,
 }
 
 impl Seen {
@@ -134,7 +136,7 @@ impl Seen {
 }
 
 /// Asks for nothing.
-const NOTHING: Ask = Ask { low: f64::NEG_INFINITY, high: f64::INFINITY, give: 0.0, push: Push::Any };
+pub(crate) const NOTHING: Ask = Ask { low: f64::NEG_INFINITY, high: f64::INFINITY, give: 0.0, push: Push::Any };
 
 impl Ask {
     /// Nothing is asked.
@@ -205,10 +207,10 @@ fn midpoint(g: &Group, seen: &Seen, h: f64) -> Ask {
     match g.law {
         Law::Hold => Ask { low: seen.low, high: seen.high, ..NOTHING },
         Law::Rate(rate) => Ask::equal(h * rate - seen.moved),
-        Law::Soft { stiffness, .. } => match midpoint_speed(stiffness, seen, h) {
-            Some((speed, give)) => Ask::softly(h * speed - seen.moved, give, seen, seen.wanted),
-            None => NOTHING,
-        },
+        Law::Soft { stiffness, .. } => {
+            let (speed, give) = midpoint_speed(stiffness, seen, h);
+            Ask::softly(h * speed - seen.moved, give, seen, seen.wanted)
+        }
     }
 }
 
@@ -216,22 +218,31 @@ fn midpoint_velocities(g: &Group, seen: &Seen, h: f64) -> Ask {
     match g.law {
         Law::Hold if seen.is_equality() => Ask::equal(-seen.moved),
         // What pushed in the first half keeps its speed from going on; the rest is free.
-        Law::Hold if seen.pushed > 0.0 => Ask { low: -seen.moved, ..NOTHING },
-        Law::Hold if seen.pushed < 0.0 => Ask { high: -seen.moved, ..NOTHING },
+        Law::Hold if seen.pushed > 0.0 => Ask { low: seen.rebound - seen.moved, ..NOTHING },
+        Law::Hold if seen.pushed < 0.0 => Ask { high: -seen.rebound - seen.moved, ..NOTHING },
         Law::Hold => NOTHING,
         Law::Rate(rate) => Ask::equal(rate - seen.moved),
-        Law::Soft { stiffness, .. } => match midpoint_speed(stiffness, seen, h) {
-            Some((speed, give)) => Ask::softly(speed - seen.moved, give, seen, seen.wanted),
-            None => NOTHING,
-        },
+        Law::Soft { stiffness, .. } => {
+            let (speed, give) = midpoint_speed(stiffness, seen, h);
+            Ask::softly(speed - seen.moved, give, seen, seen.wanted)
+        }
     }
 }
 
-/// The speed that a soft row aims for, and its give: `2 / (2 b k h^2 + c h)`.
-fn midpoint_speed(stiffness: f64, seen: &Seen, h: f64) -> Option<(f64, f64)> {
+/// The speed that a soft row aims for, and its give: `2 / (2 b k h^2 + c h)`. Neither spring nor damper: no force at all,
+/// as a very large give.
+fn midpoint_speed(stiffness: f64, seen: &Seen, h: f64) -> (f64, f64) {
     let hold = 2.0 * AHEAD * stiffness * h + seen.damping;
+    if !(hold > 0.0) {
+        return (0.0, 1e30);
+    }
     let speed = (2.0 * AHEAD * stiffness * h * seen.speed + stiffness * seen.wanted) / hold;
-    (hold > 0.0).then_some((speed, (2.0 / (hold * h)).min(1e30)))
+    (speed, (2.0 / (hold * h)).min(1e30))
+}
+
+/// The give of soft rows in the midpoint stages.
+pub(crate) fn midpoint_give(stiffness: f64, damping: f64, h: f64) -> f64 {
+    midpoint_speed(stiffness, &Seen { damping, ..Seen::default() }, h).1
 }
 
 fn velocities(g: &Group, seen: &Seen, tolerance: f64) -> Ask {

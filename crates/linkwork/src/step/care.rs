@@ -54,8 +54,8 @@ impl IslandWork {
         }
     }
 
-    /// `delta = (A + S)^-1 A (A + S)^-1 b`, with the factor of `A + S` (and of the active rows, if they were masked).
-    pub fn solve_with_care(&mut self, c: &StepConfig, masked: bool) -> usize {
+    /// `delta = (A + S)^-1 A (A + S)^-1 b`, with the factor of `A + S` (of the rows below).
+    pub fn solve_with_care(&mut self, c: &StepConfig) -> usize {
         let clock = self.start(c);
         let Some((_, solver)) = &mut self.solver else { return 0 };
         let most = largest(&self.b);
@@ -74,8 +74,8 @@ impl IslandWork {
         for (x, (give, l)) in self.given.iter_mut().zip(self.give.iter().zip(&self.delta)) {
             *x += give * l;
         }
-        if masked {
-            self.given.iter_mut().zip(&self.active).filter(|(_, on)| !**on).for_each(|(x, _)| *x = 0.0);
+        if self.bounded {
+            self.given.iter_mut().zip(&self.below).filter(|(_, on)| !**on).for_each(|(x, _)| *x = 0.0);
         }
         let second = solver.solve(&self.given, &mut self.delta, &work);
         self.stop(c, clock, |s| &mut s.solve);

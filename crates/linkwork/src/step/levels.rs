@@ -94,6 +94,19 @@ impl IslandWork {
         report.iterations
     }
 
+    /// Adds the rows above to an answer of those below: `delta` holds that, in the units of `lambda` as it stands.
+    pub fn add_above(&mut self, c: &StepConfig, tolerance: f64) -> usize {
+        let clock = self.start(c);
+        self.dq.clear();
+        self.dq.resize(self.masses.len(), [0.0; 6]);
+        self.rows.apply_transposed(&self.delta, &self.masses, &mut self.dq);
+        self.lambda.iter_mut().zip(&self.delta).for_each(|(l, d)| *l += d);
+        self.levels.report = UpperReport::default();
+        self.solve_above(c, tolerance);
+        self.stop(c, clock, |s| &mut s.solve);
+        self.levels.report.responses
+    }
+
     /// The rows above, over the response of those below.
     fn solve_above(&mut self, c: &StepConfig, tolerance: f64) {
         let Some((_, solver)) = &mut self.solver else { return };
@@ -145,6 +158,11 @@ impl IslandWork {
 }
 
 impl Levels {
+    /// Rows or factor are others.
+    pub fn forget(&mut self) {
+        self.known = false;
+    }
+
     /// Rows above that take part: limited forces, and bounds that are crossed or push.
     fn choose(&mut self, below: &[bool], asks: &[Ask], lambda: &[f64]) {
         let before = self.above.len();

@@ -18,6 +18,7 @@
 mod accelerate;
 pub mod assemble;
 mod baumgarte;
+mod bounce;
 mod care;
 mod displacement;
 mod energy;
