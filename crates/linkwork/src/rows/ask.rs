@@ -109,6 +109,8 @@ pub(crate) struct Seen {
     pub damping: f64,
     /// The multiplier of a bound in the first half of the step: it is touched where that is not zero.
     pub pushed: f64,
+    /// What a unit of force does to the row, at most: midpoint stages of motors with a limited force alone.
+    pub mobility: f64,
     /// The speed at which a bound that is touched is left again.
     pub rebound: f64,
 }
@@ -203,8 +205,21 @@ fn positions(g: &Group, seen: &Seen, h: f64) -> Ask {
     }
 }
 
+/// A motor of limited strength that holds a position.
+fn is_weak_servo(g: &Group) -> bool {
+    g.law == Law::Hold && g.source != Source::Joint && g.most_force.is_finite()
+}
+
+/// The speed at which such a motor goes for its position: one from which it can still brake, and near it a share of the
+/// way per step. Full force until the position is met would pass it at full speed, and for ever.
+fn servo_speed(g: &Group, gap: f64, seen: &Seen, h: f64) -> f64 {
+    let brakes = (g.most_force * seen.mobility * gap.abs()).sqrt();
+    (RETURN * gap.abs() / h).min(brakes).copysign(gap)
+}
+
 fn midpoint(g: &Group, seen: &Seen, h: f64) -> Ask {
     match g.law {
+        Law::Hold if is_weak_servo(g) => Ask::equal(h * servo_speed(g, seen.wanted, seen, h) - seen.moved),
         Law::Hold => Ask { low: seen.low, high: seen.high, ..NOTHING },
         Law::Rate(rate) => Ask::equal(h * rate - seen.moved),
         Law::Soft { stiffness, .. } => {
@@ -216,6 +231,7 @@ fn midpoint(g: &Group, seen: &Seen, h: f64) -> Ask {
 
 fn midpoint_velocities(g: &Group, seen: &Seen, h: f64) -> Ask {
     match g.law {
+        Law::Hold if is_weak_servo(g) => Ask::equal(servo_speed(g, seen.low, seen, h) - seen.moved),
         Law::Hold if seen.is_equality() => Ask::equal(-seen.moved),
         // What pushed in the first half keeps its speed from going on; the rest is free.
         Law::Hold if seen.pushed > 0.0 => Ask { low: seen.rebound - seen.moved, ..NOTHING },

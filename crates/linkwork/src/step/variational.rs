@@ -139,7 +139,9 @@ fn note_speeds(s: &State, w: &mut IslandWork) {
 
 /// What is known of a row with a law of its own when a stage begins, at `rows`.
 fn seen(w: &IslandWork, rows: &Rows, k: usize, r: usize) -> Seen {
+    let g = &w.rows.groups[k];
     Seen {
+        mobility: if g.most_force.is_finite() { mobility(&w.rows, &w.masses, g, r) } else { 0.0 },
         speed: w.start_speed[r],
         wanted: w.rows.wanted(r),
         damping: w.soft_damping.get(k).copied().unwrap_or(0.0),
