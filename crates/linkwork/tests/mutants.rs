@@ -283,8 +283,19 @@ fn found(m: &Mechanism, open: f64, tolerance: f64, steps: usize, most_spring: f6
     (weight + pull) * (open + steps as f64 * tolerance) + 1e-12
 }
 
+/// How a mutant ended, for the count of what was really asked.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    /// It has a motor, a force or the like: its energy is nobody's business.
+    Fed,
+    /// A step said that something is wrong.
+    Told,
+    /// Neither: its energy was held against the bound.
+    Asked,
+}
+
 /// Steps a mutant and notes what is wrong.
-fn watch(seed: u64, aloud: bool, faults: &mut Faults) {
+fn watch(seed: u64, aloud: bool, faults: &mut Faults) -> End {
     let Mutant { what, mechanism: m, config, steps } = mutant(seed);
     let mut state = State::new(&m);
     let asked = Cell::new(0_u64);
@@ -296,7 +307,7 @@ fn watch(seed: u64, aloud: bool, faults: &mut Faults) {
         AssembleConfig { iterations: Some(30), out_of_time: Some(&out_of_time), ..Default::default() };
     let assembled = assemble(&m, &mut state, &bounded);
     if !faults.check(state.is_finite(), || format!("{what}: assembly is not finite: {assembled:?}")) {
-        return;
+        return End::Told;
     }
     if aloud {
         println!("{what}\nassembly: {assembled:?}");
@@ -326,8 +337,11 @@ fn watch(seed: u64, aloud: bool, faults: &mut Faults) {
             break;
         }
     }
-    if !is_passive(&m) || m.solids().iter().any(|s| s.mobility.is_some()) || flagged {
-        return;
+    if !is_passive(&m) || m.solids().iter().any(|s| s.mobility.is_some()) {
+        return End::Fed;
+    }
+    if flagged {
+        return End::Told;
     }
     let open = assembled.gaps.position;
     let allowed = documented_gain(config.method) * energies.range()
@@ -335,6 +349,7 @@ fn watch(seed: u64, aloud: bool, faults: &mut Faults) {
     faults.check(energies.gain <= allowed, || {
         format!("{what}: energy made without a word: {} (allowed {allowed:.2e})", energies.words())
     });
+    End::Asked
 }
 
 /// A quarter of the seeds, so that the quarters run beside each other.
@@ -348,13 +363,19 @@ fn quarter(k: u64) {
         return;
     }
     let count: u64 = std::env::var("LINKWORK_MUTANTS").ok().and_then(|s| s.parse().ok()).unwrap_or(300);
-    let mut faults = Faults::new();
+    let (mut faults, mut ends) = (Faults::new(), Vec::new());
     for seed in (1..=count).filter(|s| s % 4 == k) {
         let mut own = Faults::new();
         let calm = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| watch(seed, false, &mut own)));
         faults.take(own);
         faults.check(calm.is_ok(), || format!("{}: a panic", mutant(seed).what));
+        ends.extend(calm.ok());
     }
+    let [fed, told, asked] =
+        [End::Fed, End::Told, End::Asked].map(|e| ends.iter().filter(|x| **x == e).count());
+    println!("{} mutants: {fed} fed, {told} told, {asked} asked for their energy", ends.len());
+    // Were nearly all of them excused, nothing would be tested.
+    faults.check(10 * asked >= ends.len(), || format!("only {asked} of {} were asked", ends.len()));
     faults.done(count as usize / 4 * 10);
 }
 
