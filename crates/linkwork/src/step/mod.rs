@@ -167,6 +167,8 @@ pub struct StepReport {
     pub fallbacks: usize,
     /// Rows that depend on each other were solved with care, somewhere.
     pub careful: bool,
+    /// Islands whose constraints contradict each other so much that they rest in a compromise.
+    pub jammed: usize,
     /// What happened to the energy without an explanation.
     pub energy: EnergyReport,
     /// A gap is larger than the tolerance.
@@ -239,6 +241,7 @@ impl Workspace {
             sum.substeps = sum.substeps.max(r.substeps);
             sum.fallbacks += r.fallbacks;
             sum.careful |= r.careful;
+            sum.jammed += r.jammed;
             sum.energy.add(&r.energy);
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
@@ -321,6 +324,8 @@ pub(crate) struct Piece<'a> {
     pub last_try: bool,
     /// Rows that depend on each other are solved with care (`care.rs`).
     pub careful: bool,
+    /// Gaps stood open when the step began: rows contradict each other.
+    pub contradict: bool,
 }
 
 /// What a method tells of one piece.
