@@ -70,7 +70,7 @@ pub fn gaps(g: Gaps) -> String {
 pub fn gaps_at(m: &Mechanism, state: &State) -> Gaps {
     let graph = Graph::new(m);
     let mut rows = Rows::default();
-    rows.fill(m, state, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+    rows.fill(m, state, state.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
     rows.gaps()
 }
 

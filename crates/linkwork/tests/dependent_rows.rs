@@ -367,8 +367,8 @@ fn bricard_at_rest_stays_at_rest() {
         m.gravity = Vector::ZERO;
         let run = run(&m, &start(&m), &StepConfig::default(), 60);
         let words = || format!("off by {off:e}: {}", run.words());
-        faults.check(run.energies.gain <= 1e-6, || words());
-        faults.check(run.substeps <= 2 * run.steps && run.fallbacks == 0, || words());
+        faults.check(run.energies.gain <= 1e-6, words);
+        faults.check(run.substeps <= 2 * run.steps && run.fallbacks == 0, words);
     }
     faults.done(12);
 }

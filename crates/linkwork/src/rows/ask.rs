@@ -138,7 +138,8 @@ impl Seen {
 }
 
 /// Asks for nothing.
-pub(crate) const NOTHING: Ask = Ask { low: f64::NEG_INFINITY, high: f64::INFINITY, give: 0.0, push: Push::Any };
+pub(crate) const NOTHING: Ask =
+    Ask { low: f64::NEG_INFINITY, high: f64::INFINITY, give: 0.0, push: Push::Any };
 
 impl Ask {
     /// Nothing is asked.

@@ -288,7 +288,12 @@ pub(super) fn project_start(piece: &Piece, s: &mut State, w: &mut IslandWork, do
     let before = s.velocities.iter().chain(&s.spins).fold(0.0, |m: f64, v| m.max(v.length()));
     project_velocities(s, w, piece.c, done);
     let most = w.dq.as_flattened().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    done.projected = most > 1e-6 * before;
+    if most > 1e-6 * before {
+        done.projected = true;
+        // What was taken out is not the step's doing.
+        done.closed = true;
+        w.closed.clone_from(s);
+    }
 }
 
 /// Velocities that keep to the rows at `s`. Soft rows and motors of limited strength act through forces alone.

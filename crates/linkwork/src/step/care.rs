@@ -12,12 +12,12 @@
 //! motion passes singular poses by its inertia, on the branch that it is on. Iterating to convergence would undo the
 //! damping, so Newton's rounds end when the gap stops falling.
 //!
-//! Contradicting rows ask for what no motion gives. With `x = (A + S)^-1 b` the answer is `(A + S)^-1 A x`: the same where
-//! `A` is large beside `S`, and nothing, instead of `b / S`, where it is not. That is the least-squares impulse of smallest
-//! norm, and it stays bounded.
+//! Contradicting rows ask for what no motion gives: they are open when a step begins. With `x = (A + S)^-1 b` the answer
+//! then is `(A + S)^-1 A x`: the same where `A` is large beside `S`, and nothing, instead of `b / S`, where it is not. That
+//! is the least-squares impulse of smallest norm, and it stays bounded.
 
 use super::work::{IslandWork, mobility};
-use super::{Piece, StepConfig};
+use super::Piece;
 use crate::rows::{Group, Masses, Rows, dot6};
 use crate::solve::{Work, largest};
 use crate::state::State;
@@ -26,6 +26,8 @@ use crate::state::State;
 const CHANGE: f64 = 0.25;
 /// What is added in any case, of the row's own diagonal: exact redundancy has pivots of rounding.
 const LEAST: f64 = 1e-10;
+/// The same where gaps stand open: what takes a motion thirty times as long as the gap to close is not closed by it.
+const LEAST_OPEN: f64 = 1e-3;
 /// And at most.
 const MOST: f64 = 0.1;
 
@@ -45,17 +47,20 @@ impl IslandWork {
         self.probe.fill_motion(piece.m, &self.moved, at, |j| graph.default_rank(j));
         let (rows, probe, masses) = (&self.rows, &self.probe, &self.masses);
         self.shift.resize(rows.len(), 0.0);
+        let least = if piece.contradict { LEAST_OPEN } else { LEAST };
         for g in &rows.groups {
             for r in g.range() {
                 let own = mobility(rows, masses, g, r);
                 let turned = CHANGE * change(rows, probe, masses, g, r);
-                self.shift[r] = turned.min(MOST * own) + LEAST * own;
+                self.shift[r] = turned.min(MOST * own) + least * own;
             }
         }
     }
 
-    /// `delta = (A + S)^-1 A (A + S)^-1 b`, with the factor of `A + S` (of the rows below).
-    pub fn solve_with_care(&mut self, c: &StepConfig) -> usize {
+    /// `delta = (A + S)^-1 b`, or `(A + S)^-1 A (A + S)^-1 b` where rows contradict each other, with the factor of `A + S`
+    /// (of the rows below).
+    pub fn solve_with_care(&mut self, piece: &Piece) -> usize {
+        let (c, contradict) = (piece.c, piece.contradict);
         let clock = self.start(c);
         let Some((_, solver)) = &mut self.solver else { return 0 };
         let most = largest(&self.b);
@@ -65,6 +70,10 @@ impl IslandWork {
         self.delta.clear();
         self.delta.resize(n, 0.0);
         let first = solver.solve(&self.b, &mut self.delta, &work);
+        if !contradict {
+            self.stop(c, clock, |s| &mut s.solve);
+            return first.iterations;
+        }
         self.push.clear();
         self.push.resize(self.masses.len(), [0.0; 6]);
         self.rows.apply_transposed(&self.delta, &self.masses, &mut self.push);

@@ -69,6 +69,8 @@ pub(super) fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: 
     w.relinearise(piece, s, piece.end);
     if w.has_new_gaps(s, piece.c.tolerance) {
         correct(piece, s, w, false, done);
+        done.closed = true;
+        w.closed.clone_from(s);
     }
 }
 

@@ -2,13 +2,21 @@
 //! it never notices that another one exists.
 
 use super::energy::{Balance, EnergyReport, Ledger};
-use super::{Advanced, IslandWork, Piece, Rejected, StepConfig, StepReport, method};
+use super::{Advanced, IslandWork, Piece, Rejected, StepConfig, StepReport, method, rigid_gaps};
 use crate::mechanism::{Mechanism, Part};
-use crate::rows::Gaps;
 use crate::state::{IslandMemory, State};
 
 /// Steps for which care is taken before a step is solved exactly again.
 const CARE: u32 = 16;
+
+/// A gap of so many tolerances at the start of a step is none that a step left by chance.
+const CONTRADICTION: f64 = 10.0;
+/// Gaps that stood open may grow by so much in a step before it is tried again.
+const GROWTH: f64 = 1.02;
+/// A step that is fine but for its gaps is cut into so many times more substeps at most.
+const GAP_PIECES: usize = 64;
+/// Gaps of this share of the island's size are no error of any length: what contradicts itself so much jams.
+const JAM: f64 = 0.01;
 /// Steps without motion after which an island sleeps.
 const STILL: u32 = 30;
 /// It does not move: less than this share of the tolerance in a step.
@@ -28,6 +36,8 @@ pub(crate) struct Island {
     pub report: StepReport,
     /// Something is driven, scripted or acts only for a while: it may move though it rests.
     restless: bool,
+    /// Its longest lever, metres.
+    size: f64,
 }
 
 impl Island {
@@ -37,7 +47,13 @@ impl Island {
             || m.joints().iter().any(|j| !j.drives.is_empty() || j.during.is_some())
             || m.springs.iter().any(|s| s.during.is_some())
             || m.forces.iter().any(|f| f.during.is_some());
-        Self { part, restless, ..Self::default() }
+        let levers = m.joints().iter().flat_map(|j| {
+            let lever = |f: &crate::Frame| (f.pose.translation - m.solid(f.solid).mass.center).length();
+            let moving = j.frames.iter().filter(|f| !m.solid(f.solid).is_fixed()).map(lever);
+            moving.chain(j.distance).collect::<Vec<_>>()
+        });
+        let size = levers.fold(0.0, f64::max);
+        Self { part, restless, size, ..Self::default() }
     }
 
     /// The lowest solid that moves: by it the island is known.
@@ -62,32 +78,84 @@ impl Island {
     /// One step of the island's state: by the plain method, with care, in substeps, in that order, until the energy and
     /// the gaps say that it can be believed. The report tells what came of it.
     pub fn step(&mut self, c: &StepConfig) {
-        let (part, w) = (&self.part.mechanism, &mut self.work);
-        w.begin(part, c);
-        let of = Balance::new(part, c.method);
-        let before = w.final_gaps(part, &self.state).worst();
+        let (m, w) = (&self.part.mechanism, &mut self.work);
+        w.begin(m, c);
+        let open = w.final_gaps(m, &self.state).worst();
+        let start = Start { of: Balance::new(m, c.method), open, ledger: w.ledger(m, &self.state, self.state.time) };
+        if open > (JAM * self.size).max(CONTRADICTION * c.tolerance) {
+            return self.rest_in_compromise(c);
+        }
         let care = self.state.memory.own().care;
-        let mut attempt =
-            Attempt { pieces: method::least_pieces(part, &self.state, c), careful: care > 0, last_try: false };
+        let mut attempt = Attempt {
+            pieces: method::least_pieces(m, &self.state, c),
+            careful: care > 0,
+            last_try: false,
+            contradict: open > CONTRADICTION * c.tolerance,
+        };
+        let most = if attempt.contradict { 2 } else { GAP_PIECES } * attempt.pieces;
         let mut best: Option<Outcome> = None;
         let mut spent = (0, 0);
         let end = loop {
             attempt.last_try = 2 * attempt.pieces > c.most_substeps || w.is_over(c);
             self.trial.clone_from(&self.state);
-            let mut outcome = attempt.run(part, &mut self.trial, w, c, of);
+            let mut outcome = attempt.run(m, &self.state, &mut self.trial, w, c, &start);
             spent = (spent.0 + outcome.done.iterations, spent.1 + outcome.done.solver_iterations);
-            outcome.done.iterations = spent.0;
-            outcome.done.solver_iterations = spent.1;
-            let good = outcome.is_good(before, c);
-            if outcome.is_better_than(best.as_ref()) {
+            (outcome.done.iterations, outcome.done.solver_iterations) = spent;
+            if best.is_none_or(|b| outcome.is_better_than(&b)) {
                 std::mem::swap(&mut self.best, &mut self.trial);
                 best = Some(outcome);
             }
-            if good || !attempt.go_on(care > 0, c, w) {
+            let good = outcome.is_good();
+            let only_open = best.is_some_and(|b| b.is_ordinary()) && attempt.pieces >= most;
+            if good || only_open || !attempt.go_on(care > 0, c, w) {
                 break best.unwrap_or(outcome);
             }
         };
         self.finish(end, care, c);
+    }
+
+    /// Constraints that contradict each other by far leave no motion to compute: the island rests, and its gaps are made
+    /// as small as they get. No speed comes of it.
+    fn rest_in_compromise(&mut self, c: &StepConfig) {
+        const ROUNDS: usize = 4;
+        let (m, w) = (&self.part.mechanism, &mut self.work);
+        let once = StepConfig { iterations: 1, ..*c };
+        let (begin, end) = (self.state.time, self.state.time + c.dt);
+        let piece =
+            Piece { m, c: &once, h: c.dt, begin, end, last_try: true, careful: true, contradict: true };
+        let s = &mut self.state;
+        s.time = end;
+        s.velocities.fill(crate::math::Vector::ZERO);
+        s.spins.fill(crate::math::Vector::ZERO);
+        super::free::move_scripted(m, s, c.dt, end);
+        let mut done = Advanced::default();
+        for _ in 0..ROUNDS {
+            w.relinearise(&piece, s, end);
+            let merit = w.rigid_merit();
+            self.trial.clone_from(s);
+            super::displacement::correct(&piece, s, w, false, &mut done);
+            if !(w.rigid_merit() < 0.999 * merit) || !s.is_finite() {
+                s.clone_from(&self.trial);
+                break;
+            }
+        }
+        w.relinearise(&piece, s, end);
+        for a in &w.rows.angles {
+            s.angles[a.slot] = a.value;
+        }
+        s.memory.own_mut().remember(c.dt, &w.rows.keys, w.rows.low.iter().map(|_| 0.0));
+        let gaps = rigid_gaps(&w.rows);
+        self.report = StepReport {
+            gaps,
+            iterations: done.iterations,
+            solver_iterations: done.solver_iterations,
+            substeps: 1,
+            careful: true,
+            jammed: 1,
+            missed: !(gaps.worst() <= c.tolerance),
+            stages: w.stages,
+            ..StepReport::default()
+        };
     }
 
     fn finish(&mut self, end: Outcome, care: u32, c: &StepConfig) {
@@ -102,10 +170,10 @@ impl Island {
         report.energy = end.energy;
         if end.rejected.is_none() {
             std::mem::swap(&mut self.state, &mut self.best);
-            let needed = end.attempt.careful && (care == 0 || !end.is_good(0.0, c));
+            let needed = end.attempt.careful && (care == 0 || !end.is_good());
             let memory = self.state.memory.own_mut();
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
-            if !end.explained {
+            if !end.energy_is_explained {
                 report.energy.unexplained = 1;
                 if end.energy.change > 0.0 && !end.driven {
                     clamp(&mut self.state, w, &mut report.energy);
@@ -158,18 +226,30 @@ struct Attempt {
     careful: bool,
     /// There will be no shorter substeps: what is too long must be taken all the same.
     last_try: bool,
+    /// Gaps stood open when the step began.
+    contradict: bool,
 }
 
-/// What came of it.
+/// The island as the step finds it.
+struct Start {
+    of: Balance,
+    ledger: Ledger,
+    /// Its widest gap.
+    open: f64,
+}
+
+/// What came of an attempt.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     attempt: Attempt,
     done: Advanced,
     fallbacks: usize,
     energy: EnergyReport,
-    explained: bool,
+    energy_is_explained: bool,
     driven: bool,
-    gaps: Gaps,
+    /// Energy that nothing explains, and the widest gap, both in units of what an ordinary step has at most.
+    excess: f64,
+    gape: f64,
     rejected: Option<Rejected>,
 }
 
@@ -178,45 +258,52 @@ impl Attempt {
     fn run(
         self,
         m: &Mechanism,
+        from: &State,
         s: &mut State,
         w: &mut IslandWork,
         c: &StepConfig,
-        of: Balance,
+        start: &Start,
     ) -> Outcome {
         let mut outcome = Outcome {
             attempt: self,
             done: Advanced::default(),
             fallbacks: 0,
             energy: EnergyReport::default(),
-            explained: true,
-            driven: of.is_driven(),
-            gaps: Gaps { position: f64::INFINITY, angle: f64::INFINITY },
+            energy_is_explained: true,
+            driven: start.of.is_driven(),
+            excess: 0.0,
+            gape: f64::INFINITY,
             rejected: None,
         };
-        let start = s.time;
-        let (mut k, mut last_try) = (0, self.last_try);
-        let mut from = std::mem::take(&mut w.from);
+        let mut piece = Piece {
+            m,
+            c,
+            h: c.dt / self.pieces as f64,
+            begin: from.time,
+            end: from.time,
+            last_try: self.last_try,
+            careful: self.careful,
+            contradict: self.contradict,
+        };
+        let mut k = 0;
         while k < self.pieces && outcome.rejected.is_none() {
             k += 1;
-            let mut h = c.dt / self.pieces as f64;
             if k > 1 && w.is_over(c) {
                 // Out of time: what is left is taken in one piece, as well as can be.
-                h *= (self.pieces - k + 1) as f64;
-                (k, last_try) = (self.pieces, true);
+                piece.h *= (self.pieces - k + 1) as f64;
+                (k, piece.last_try) = (self.pieces, true);
             }
-            let end = start + c.dt * (k as f64 / self.pieces as f64);
-            let piece = Piece { m, c, h, begin: s.time, end, last_try, careful: self.careful };
-            from.clone_from(s);
-            let ledger = w.ledger(m, s, end);
+            piece.begin = s.time;
+            piece.end = from.time + c.dt * (k as f64 / self.pieces as f64);
             match c.method.advance(&piece, s, w) {
                 Ok(_) if !s.is_finite() => outcome.rejected = Some(Rejected::NotFinite),
-                Ok(done) => outcome.add(&piece, done, of, ledger, &from, s, w),
+                Ok(done) => outcome.add(done),
                 Err(why) => outcome.rejected = Some(why),
             }
         }
-        w.from = from;
         if outcome.rejected.is_none() {
-            outcome.gaps = w.final_gaps(m, s);
+            let whole = Piece { h: c.dt, begin: from.time, ..piece };
+            outcome.weigh(&whole, start, from, s, w);
         }
         outcome
     }
@@ -236,41 +323,45 @@ impl Attempt {
 }
 
 impl Outcome {
-    fn add(
-        &mut self,
-        piece: &Piece,
-        done: Advanced,
-        of: Balance,
-        ledger: Ledger,
-        from: &State,
-        s: &State,
-        w: &mut IslandWork,
-    ) {
+    fn add(&mut self, done: Advanced) {
         self.done.iterations += done.iterations;
         self.done.solver_iterations += done.solver_iterations;
         self.done.projected |= done.projected;
+        self.done.closed |= done.closed;
         self.fallbacks += usize::from(done.fallback);
-        let energy = w.balance(piece, of, ledger, from, s);
-        // Joints that were closed before the step moved solids without time.
-        if !done.closed && !done.projected {
-            self.explained &= energy.is_explained(of, ledger);
-            self.energy.add(&EnergyReport { kinetic: 0.0, ..energy });
-        }
-        self.energy.kinetic = energy.kinetic;
+    }
+
+    /// Looks at the energy and the gaps of the whole step.
+    fn weigh(&mut self, whole: &Piece, start: &Start, from: &State, s: &State, w: &mut IslandWork) {
+        let gap = w.final_gaps(whole.m, s).worst();
+        // Few iterations are a budget, and leave what they leave.
+        let few = whole.c.iterations < 4;
+        self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
+        // Joints that were closed before the step moved solids without time: it counts from there.
+        let closed = std::mem::take(&mut w.closed);
+        let (from, ledger) = if self.done.closed {
+            (&closed, w.ledger(whole.m, &closed, whole.begin))
+        } else {
+            (from, start.ledger)
+        };
+        self.energy = w.balance(whole, start.of, ledger, from, s);
+        self.excess = self.energy.excess(start.of, ledger);
+        self.energy_is_explained = self.energy.is_explained(start.of, ledger);
+        w.closed = closed;
+    }
+
+    fn is_ordinary(&self) -> bool {
+        self.rejected.is_none() && self.fallbacks == 0 && self.excess <= 1.0
     }
 
     /// It can be believed: taken, explained, and no more open than before.
-    fn is_good(&self, before: f64, c: &StepConfig) -> bool {
-        let closed = self.gaps.worst() <= c.tolerance.max(1.5 * before) || !self.attempt.careful;
-        self.rejected.is_none() && self.fallbacks == 0 && self.explained && closed
+    fn is_good(&self) -> bool {
+        self.is_ordinary() && self.gape <= 1.0
     }
 
-    fn is_better_than(&self, other: Option<&Outcome>) -> bool {
-        let Some(other) = other else { return true };
-        let rank = |o: &Outcome| (o.rejected.is_none(), o.explained, o.fallbacks == 0);
-        let (a, b) = (rank(self), rank(other));
-        let excess = |o: &Outcome| o.energy.change.abs() / (o.energy.allowed + f64::MIN_POSITIVE);
-        a > b || (a == b && a.1 && self.gaps.worst() < 0.5 * other.gaps.worst())
-            || (a == b && !a.1 && excess(self) < 0.5 * excess(other))
+    fn is_better_than(&self, other: &Outcome) -> bool {
+        let rank = |o: &Outcome| (o.rejected.is_none(), o.energy_is_explained, o.fallbacks == 0);
+        let merit = |o: &Outcome| o.excess.max(o.gape);
+        rank(self) > rank(other) || (rank(self) == rank(other) && merit(self) < 0.7 * merit(other))
     }
 }

@@ -210,6 +210,11 @@ impl Lanes {
         self.energies
     }
 
+    /// Mass of everything that moves.
+    pub fn mass(&self) -> f64 {
+        self.packs.iter().map(|p| (p.mass * p.once).0.iter().sum::<f64>()).sum()
+    }
+
     /// Velocities from the momenta at the end of the first half, after `kick` of the forces at its end.
     pub fn velocities(
         &self,

@@ -170,6 +170,8 @@ pub struct StepReport {
     pub careful: bool,
     /// Velocities that joints forbid were projected away before the first step.
     pub projected: bool,
+    /// Islands whose constraints contradict each other so much that they rest in a compromise.
+    pub jammed: usize,
     /// What happened to the energy without an explanation.
     pub energy: EnergyReport,
     /// A gap is larger than the tolerance.
@@ -243,6 +245,7 @@ impl Workspace {
             sum.fallbacks += r.fallbacks;
             sum.careful |= r.careful;
             sum.projected |= r.projected;
+            sum.jammed += r.jammed;
             sum.energy.add(&r.energy);
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
@@ -325,6 +328,8 @@ pub(crate) struct Piece<'a> {
     pub last_try: bool,
     /// Rows that depend on each other are solved with care (`care.rs`).
     pub careful: bool,
+    /// Gaps stood open when the step began: rows contradict each other.
+    pub contradict: bool,
 }
 
 /// What a method tells of one piece.

@@ -97,6 +97,8 @@ fn close_new(
         x.block.closing = true;
         relax(&Piece { h: 1.0, ..*piece }, s, w, x, scheme, done);
         x.block.closing = false;
+        done.closed = true;
+        w.closed.clone_from(s);
     }
 }
 

@@ -94,7 +94,6 @@ fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanc
         return false;
     }
     super::displacement::close_new(piece, s, w, done);
-    done.closed = true;
     w.linearise(piece, s);
     true
 }
@@ -163,14 +162,16 @@ fn place(s: &mut State, w: &mut IslandWork, h: f64, rough: bool) -> bool {
 fn impulses(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Found {
     let mut newton = Newton { first: f64::INFINITY, best: f64::INFINITY, conflict: false };
     let found = newton.run(piece, s, w, done);
-    if found == Found::Yes && w.undriven && gained_too_much(w) { Found::No } else { found }
+    if found == Found::Yes && w.undriven && gained_too_much(piece, w) { Found::No } else { found }
 }
 
 /// Impulses of rigid joints change kinetic energy only through the curvature of the constraints: about a sixteenth of it
 /// at half a radian per step. If they raised it by half, Newton found a false root next to a singular pose.
-fn gained_too_much(w: &IslandWork) -> bool {
+fn gained_too_much(piece: &Piece, w: &IslandWork) -> bool {
     let (before, after) = w.lanes.energies();
-    after > 1.5 * before
+    // Motion within a few tolerances is not seen.
+    let unseen = w.lanes.mass() * (10.0 * piece.c.tolerance / piece.h).powi(2);
+    after > 1.5 * before + unseen
 }
 
 /// The rounds of Newton's method.
@@ -248,7 +249,7 @@ impl Newton {
         }
         if piece.careful {
             // Iterating to convergence would undo the damping: rounds end when the gap stops falling.
-            let falls = worst < 0.8 * self.best;
+            let falls = worst < 0.98 * self.best;
             if worst < self.best {
                 self.best = worst;
                 w.best.clone_from(&w.lambda);
@@ -297,7 +298,7 @@ impl Newton {
             w.b.iter_mut().zip(&w.below).filter(|(_, below)| !**below).for_each(|(b, _)| *b = 0.0);
         }
         if piece.careful {
-            done.solver_iterations += w.solve_with_care(piece.c);
+            done.solver_iterations += w.solve_with_care(piece);
             return;
         }
         // Gaps tell soon enough whether an answer was good.
@@ -456,7 +457,7 @@ fn hold_velocities(
         }
         let unchecked = !piece.careful && round == 0 && w.substitute(c);
         done.solver_iterations += if piece.careful {
-            w.solve_with_care(c)
+            w.solve_with_care(piece)
         } else if unchecked {
             1
         } else {

@@ -55,8 +55,8 @@ pub(crate) struct IslandWork {
     pub moved: State,
     pub best: Vec<f64>,
     pub given: Vec<f64>,
-    /// The state at the start of the substep.
-    pub from: State,
+    /// The state after joints that began to act were closed, before anything moved in time.
+    pub closed: State,
     /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
     pub undriven: bool,
     pub start: State,
@@ -331,6 +331,13 @@ impl IslandWork {
             self.forget();
         }
         rigid_gaps(&self.rows)
+    }
+
+    /// Sum of the squares of what rigid rows ask for.
+    pub fn rigid_merit(&self) -> f64 {
+        let rigid = |g: &&Group| g.law == Law::Hold && g.most_force == f64::INFINITY;
+        let rows = self.rows.groups.iter().filter(rigid).flat_map(|g| g.range());
+        rows.map(|r| self.rows.wanted(r).powi(2)).sum()
     }
 
     /// Gaps of rigid joints at the state that the last step ended with.
