@@ -415,6 +415,23 @@ impl Rows {
     }
 }
 
+#[cfg(test)]
+impl Rows {
+    /// Every row written out, none known by its arms: what tests change afterwards.
+    pub(crate) fn write_out(&mut self) -> &mut Vec<[HalfRow; 2]> {
+        let general: Vec<[HalfRow; 2]> = (0..self.len()).map(|r| self.row(r)).collect();
+        self.layout.clear();
+        self.arms.clear();
+        self.points = vec![[Vector::ZERO; 2]; self.groups.len()];
+        for (k, g) in self.groups.iter_mut().enumerate() {
+            g.kind = Kind::General { row: g.first as u32, block: k as u32 };
+            self.layout.others.push(k as u32);
+        }
+        self.general = general;
+        &mut self.general
+    }
+}
+
 /// Velocity and spin of a solid.
 pub(crate) fn twist(s: &State, i: usize) -> HalfRow {
     half(s.velocities[i], s.spins[i])
