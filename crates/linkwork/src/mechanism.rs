@@ -160,6 +160,9 @@ impl Mechanism {
             if !l.range.is_valid() {
                 return fail(format!("limit {} is empty", l.direction.word()));
             }
+            if !(0.0..=1.0).contains(&l.restitution) {
+                return fail(format!("the restitution of limit {} is not within 0 and 1", l.direction.word()));
+            }
         }
         let ok = |x: f64| x.is_finite() && x >= 0.0;
         if !(ok(joint.weight) && ok(joint.compliance) && ok(joint.damping)) {

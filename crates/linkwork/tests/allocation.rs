@@ -123,3 +123,52 @@ fn memory_grows_with_the_scene() {
         assert!(bytes[1] < 2.2 * bytes[0] && bytes[2] < 2.2 * bytes[1], "{}: {bytes:?}", kind.name());
     }
 }
+
+/// Both levels: forming the small matrix, pivoting on it, sweeping and iterating.
+#[test]
+fn solving_the_upper_level_allocates_nothing() {
+    use linkwork::rows::{Ask, Push};
+    use linkwork::solve::{FreeSolids, Jointed, JointedScratch, Upper, UpperRows, UpperWork, Way, solve_upper};
+    let m = ladder(6, 4);
+    let (state, graph) = (State::new(&m), Graph::new(&m));
+    let mut rows = Rows::default();
+    rows.fill(&m, &state, 0.0, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+    let masses = Masses::new(&m, &state);
+    let mut solver = SolverKind::SparseDirect.make();
+    solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+    let (mut upper, mut upper_rows, mut scratch) =
+        (Upper::default(), UpperRows::default(), JointedScratch::default());
+    let asks: Vec<Ask> = (0..12)
+        .map(|k| match k % 3 {
+            0 => Ask::at_least(0.1),
+            1 => Ask { push: Push::Within(0.05), ..Ask::equal(-0.2) },
+            _ => Ask { low: -0.01, high: 0.01, give: 1e-3, push: Push::Any },
+        })
+        .collect();
+    let mut force = vec![0.0; asks.len()];
+    for way in [Way::Exact, Way::Iterative] {
+        for jointed in [true, false] {
+            let mut calls = Vec::new();
+            for round in 0..4 {
+                let before = CALLS.get();
+                upper_rows.clear();
+                for k in 0..asks.len() {
+                    let x = (k + round) as f64;
+                    let half = [x.sin(), x.cos(), (2.0 * x).sin(), 0.1, 0.2 * x.cos(), 0.3];
+                    upper_rows.push(&[(1 + k, half), (20 - k, half.map(|h| -h))]);
+                }
+                let work = UpperWork { way, ..UpperWork::default() };
+                if jointed {
+                    let mut lower =
+                        Jointed::new(solver.as_mut(), &rows, &masses, &[], &[], 1e3, &mut scratch);
+                    solve_upper(&mut lower, &upper_rows, &asks, &mut force, &mut upper, &work);
+                } else {
+                    let mut lower = FreeSolids { masses: &masses };
+                    solve_upper(&mut lower, &upper_rows, &asks, &mut force, &mut upper, &work);
+                }
+                calls.push(CALLS.get() - before);
+            }
+            assert_eq!(calls[1..], [0, 0, 0], "{way:?}, jointed {jointed}: {calls:?}");
+        }
+    }
+}

@@ -134,7 +134,7 @@ impl Parts {
             6 => {
                 let direction = Direction::ALL[dice.below(6)];
                 let range = Range::new(-dice.power(-2.0, 0.5), dice.power(-2.0, 0.5));
-                self.joints[k].limits.push(Limit { direction, range });
+                self.joints[k].limits.push(Limit { direction, range, restitution: 0.0 });
                 self.story.push(format!("joint {k} limited in {}", direction.word()));
             }
             7 => self.drive(dice, k),

@@ -211,6 +211,9 @@ pub struct Limit {
     pub direction: Direction,
     /// How far.
     pub range: Range,
+    /// What is left of the speed at which an end is met, thrown back: 0 stops there, 1 bounces. Only `variational` does
+    /// it; other methods stop.
+    pub restitution: f64,
 }
 
 /// A motor on one direction.
@@ -406,7 +409,12 @@ impl Joint {
     }
     /// Bounds a free direction.
     pub fn with_limit(mut self, direction: Direction, min: f64, max: f64) -> Self {
-        self.limits.push(Limit { direction, range: Range::new(min, max) });
+        self.limits.push(Limit { direction, range: Range::new(min, max), restitution: 0.0 });
+        self
+    }
+    /// What is left of the speed at which the limits given so far are met, thrown back.
+    pub fn with_restitution(mut self, restitution: f64) -> Self {
+        self.limits.iter_mut().for_each(|l| l.restitution = restitution);
         self
     }
     /// Sets the priority.

@@ -88,6 +88,8 @@ pub(super) struct Writer<'a> {
     pub high: &'a mut [f64],
     pub unit: &'a mut [Unit],
     pub angles: &'a mut Vec<CountedAngle>,
+    /// Where the restitution of rows that have some is noted.
+    pub bounces: &'a mut Vec<(usize, f64)>,
     /// Where squared distances are noted; `None`: distances are kept as they are.
     pub squares: Option<&'a mut Vec<(usize, f64)>>,
 }
@@ -129,6 +131,9 @@ impl Writer<'_> {
                 let (v, row) = e.in_first(e.axis(0, k));
                 (v, Unit::Length, row)
             };
+            if l.restitution > 0.0 && !l.range.is_free() && !l.range.is_point() {
+                self.bounces.push((self.first + self.filled, l.restitution));
+            }
             self.ranged(unit, row, value, l.range);
         }
         if let Some(a) = j.angle {

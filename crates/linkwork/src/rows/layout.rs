@@ -215,6 +215,7 @@ impl Rows {
         self.angles.clear();
         self.softness.clear();
         self.squares.clear();
+        self.bounces.clear();
         let mut layout = std::mem::take(&mut self.layout);
         layout.turned.clear();
         layout.turned.extend(s.rotations.iter().map(|q| Matrix::from_quat(*q)));
@@ -240,6 +241,7 @@ impl Rows {
             high: &mut self.high[g.range()],
             unit: &mut self.unit[g.range()],
             angles: &mut self.angles,
+            bounces: &mut self.bounces,
             squares: self.squared.then_some(&mut self.squares),
         };
         let points = match g.source {

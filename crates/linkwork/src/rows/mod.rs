@@ -9,6 +9,7 @@
 //! grows with `J dq`, and the row asks for `J dq = target - v`.
 
 mod angular;
+mod ask;
 mod ball;
 mod fill;
 mod key;
@@ -19,6 +20,8 @@ mod motion;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use ask::{NOTHING, Seen, Stage, ask, midpoint_give};
+pub use ask::{Ask, Push};
 pub(crate) use fill::count as row_count;
 pub use key::{RowKey, Source};
 pub use masses::Masses;
@@ -150,6 +153,8 @@ pub struct Rows {
     pub squared: bool,
     /// The rows that are squared, with their length.
     squares: Vec<(usize, f64)>,
+    /// The bounds that throw back what meets them, with their restitution.
+    pub(crate) bounces: Vec<(usize, f64)>,
 }
 
 /// An angle with its whole turns.
@@ -290,6 +295,16 @@ impl Rows {
         self.layout.others.iter().map(|k| &self.groups[*k as usize])
     }
 
+    /// As [`others`](Self::others), with their places.
+    pub(crate) fn others_at(&self) -> impl Iterator<Item = (usize, &Group)> {
+        self.layout.others.iter().map(|k| (*k as usize, &self.groups[*k as usize]))
+    }
+
+    /// The two solids of a row.
+    pub fn solids(&self, row: usize) -> [usize; 2] {
+        self.groups[self.group_at[row] as usize].solids
+    }
+
     /// `J x` of one row, for motions of its two solids.
     pub(crate) fn along(&self, row: usize, x: [&HalfRow; 2]) -> f64 {
         let [a, b] = self.row(row);
@@ -412,6 +427,7 @@ impl Rows {
         self.softness.clear();
         self.layout.clear();
         self.squares.clear();
+        self.bounces.clear();
     }
 }
 

@@ -218,7 +218,7 @@ pub const BLOCKS: &[BlockWords] = &[
             once("frame1", "frame1 X Y Z [axis X Y Z [up X Y Z]]"),
             once("frame2", "frame2 X Y Z [axis X Y Z [up X Y Z]]"),
             once("at", "at X Y Z [axis X Y Z [up X Y Z]]"),
-            many("limit", "limit DIRECTION MIN MAX"),
+            many("limit", "limit DIRECTION MIN MAX [restitution RATIO]"),
             many(
                 "drive",
                 "drive DIRECTION speed V [max-force F] | drive DIRECTION to P [stiffness K] [damping D] [max-force F]",

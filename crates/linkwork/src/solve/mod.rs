@@ -11,6 +11,7 @@ mod full_dense;
 mod full_iterative;
 mod kind;
 mod krylov;
+mod lower;
 mod parallel;
 mod projected;
 mod ranks;
@@ -21,16 +22,19 @@ mod structured_iterative;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod upper;
 
 pub use bounds::{Bounded, BoundedReport};
 pub use full_dense::FullDense;
 pub use full_iterative::FullIterative;
 pub use kind::SolverKind;
+pub use lower::{FreeSolids, Jointed, JointedScratch, Lower};
 pub use projected::Projected;
 pub use ranks::{Ranked, RankedReport};
 pub use sparse_direct::SparseDirect;
 pub use structured_dense::StructuredDense;
 pub use structured_iterative::StructuredIterative;
+pub use upper::{Upper, UpperReport, UpperRows, UpperWork, Way, shortfall, solve_upper};
 
 use crate::rows::{HalfRow, Masses, Rows, dot6};
 

@@ -18,10 +18,10 @@
 //! - solids that follow a trajectory have the velocity and acceleration of differences over one step, centred.
 
 use super::free::{applied, moving};
-use super::{Advanced, Integrator, IslandWork, Piece};
+use super::{Advanced, Integrator, IslandWork, Piece, StepConfig};
 use crate::math::{Pose, Vector, exp, log, log_jacobian};
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, RowKey, Rows, Source, dot6};
+use crate::rows::{Law, RowKey, Seen, Stage as Asked, dot6};
 use crate::solid::{Kernel, SolidId};
 use crate::state::State;
 
@@ -56,9 +56,6 @@ struct Stage {
     velocity: Vec<[Vector; 2]>,
     acceleration: Vec<[Vector; 2]>,
 }
-
-/// The share of a crossed bound that a step takes back.
-const RETURN: f64 = 0.2;
 
 /// Moves of this size measure the bend of the rows, metres and radians: rounding over it and its square balance.
 const PROBE: f64 = 3e-6;
@@ -174,13 +171,7 @@ fn follow(m: &Mechanism, s: &mut State, h: f64, mut accelerations: Option<&mut [
 }
 
 /// Accelerations of all solids at `s`, into the scratch; rows and masses are left there.
-fn accelerations(
-    piece: &Piece,
-    s: &mut State,
-    w: &mut IslandWork,
-    feedback: Feedback,
-    done: &mut Advanced,
-) {
+fn accelerations(piece: &Piece, s: &mut State, w: &mut IslandWork, feedback: Feedback, done: &mut Advanced) {
     let Piece { m, c, h, .. } = *piece;
     let solids = s.centers.len();
     let mut x = std::mem::take(&mut w.explicit);
@@ -208,16 +199,24 @@ fn accelerations(
         x.acceleration[i] = w.masses.accelerate(i, &join(f.linear, f.angular - gyroscopic));
     }
     w.rows.apply(&x.acceleration, &mut x.free);
-    ask(&mut w.rows, &x, feedback, h);
+    let Feedback { speed, position } = feedback;
+    w.ask(&Asked::Accelerations { h, speed, position }, |rows, _, r| Seen {
+        moved: x.bend[r] + x.free[r],
+        speed: x.speed[r],
+        ..Seen::at(rows, r)
+    });
+    w.lambda.clear();
+    w.lambda.resize(n, 0.0);
     w.stop(c, clock, |t| &mut t.motion);
-    done.solver_iterations += super::limited::solve(w, c, solids, 1.0);
+    w.factor_lower(c);
+    done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
     done.iterations += 1;
     for (r, f) in x.forces.iter_mut().enumerate() {
-        *f += w.correction.lambda[r];
+        *f += w.lambda[r];
     }
     for i in (0..solids).filter(|i| w.masses.moves(*i)) {
         for k in 0..6 {
-            x.acceleration[i][k] += w.correction.dq[i][k];
+            x.acceleration[i][k] += w.dq[i][k];
         }
     }
     w.explicit = x;
@@ -268,33 +267,6 @@ fn soft_forces(w: &mut IslandWork, x: &mut Scratch) {
     }
 }
 
-/// Turns what rows ask of positions into what they ask of the constraint forces' accelerations.
-fn ask(rows: &mut Rows, x: &Scratch, feedback: Feedback, h: f64) {
-    for k in 0..rows.groups.len() {
-        let g = rows.groups[k];
-        for r in g.range() {
-            let (low, high) = (rows.low[r], rows.high[r]);
-            let base = -x.bend[r] - x.free[r];
-            let reach = |speed: f64| base + (speed - x.speed[r]) / h;
-            let toward = |gap: f64, past: bool| reach(if past { RETURN * gap } else { gap } / h);
-            let ask = match g.law {
-                Law::Soft { .. } => (f64::NEG_INFINITY, f64::INFINITY),
-                Law::Rate(rate) => (reach(rate), reach(rate)),
-                Law::Hold if low != high => (toward(low, low > 0.0), toward(high, high < 0.0)),
-                // A motor of limited strength has further to go than a joint drifts.
-                Law::Hold if g.source != Source::Joint && g.most_force.is_finite() => {
-                    (toward(low, true), toward(low, true))
-                }
-                Law::Hold => {
-                    let b = base - feedback.speed * x.speed[r] + feedback.position * low;
-                    (b, b)
-                }
-            };
-            (rows.low[r], rows.high[r]) = ask;
-        }
-    }
-}
-
 /// What every explicit method does last: counted angles and forces into the state. Rows are left at `s`.
 pub(super) fn finish(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     // The rows that made the forces: others may act by now.
@@ -303,5 +275,40 @@ pub(super) fn finish(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     w.relinearise(piece, s, piece.end);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
+    }
+}
+
+/// A start velocity that the joints forbid would last, since accelerations do not look at it: it is projected before the
+/// first step, and the report says so.
+pub(super) fn project_start(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
+    if s.memory.own().substep > 0.0 {
+        return;
+    }
+    w.relinearise(piece, s, piece.begin);
+    let before = s.velocities.iter().chain(&s.spins).fold(0.0, |m: f64, v| m.max(v.length()));
+    project_velocities(s, w, piece.c, done);
+    let most = w.dq.as_flattened().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    if most > 1e-6 * before {
+        done.projected = true;
+        // What was taken out is not the step's doing.
+        done.closed = true;
+        w.closed.clone_from(s);
+    }
+}
+
+/// Velocities that keep to the rows at `s`. Soft rows and motors of limited strength act through forces alone.
+pub(super) fn project_velocities(s: &mut State, w: &mut IslandWork, c: &StepConfig, done: &mut Advanced) {
+    w.ask(&Asked::Velocities { tolerance: c.tolerance }, |rows, _, r| Seen {
+        moved: rows.speed(r, s),
+        ..Seen::at(rows, r)
+    });
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
+    w.factor_lower(c);
+    done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        let v = &w.dq[i];
+        s.velocities[i] += Vector::new(v[0], v[1], v[2]);
+        s.spins[i] += Vector::new(v[3], v[4], v[5]);
     }
 }

@@ -8,7 +8,7 @@
 //! integrated explicitly. Gaps are never zero: they settle where feedback and the integrator's drift balance, and
 //! feedback stronger than the step can follow (`alpha h` of about one) blows up. Nothing is conserved.
 
-use super::accelerate::{Feedback, finish, integrate};
+use super::accelerate::{Feedback, finish, integrate, project_start};
 use super::{Advanced, Integrator, IslandWork, Piece, Rejected};
 use crate::state::State;
 
@@ -28,6 +28,7 @@ pub(super) fn advance(
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
     let feedback = Feedback { speed: 2.0 * p.alpha, position: p.beta * p.beta };
+    project_start(piece, s, w, &mut done);
     integrate(piece, s, w, p.integrator, feedback, &mut done);
     finish(piece, s, w);
     Ok(done)

@@ -17,7 +17,7 @@
 //! is the least-squares impulse of smallest norm, and it stays bounded.
 
 use super::work::{IslandWork, mobility};
-use super::{Piece, StepConfig};
+use super::Piece;
 use crate::rows::{Group, Masses, Rows, dot6};
 use crate::solve::{Work, largest};
 use crate::state::State;
@@ -58,8 +58,8 @@ impl IslandWork {
     }
 
     /// `delta = (A + S)^-1 b`, or `(A + S)^-1 A (A + S)^-1 b` where rows contradict each other, with the factor of `A + S`
-    /// (of the active rows, if they were `masked`).
-    pub fn solve_with_care(&mut self, piece: &Piece, masked: bool) -> usize {
+    /// (of the rows below).
+    pub fn solve_with_care(&mut self, piece: &Piece) -> usize {
         let (c, contradict) = (piece.c, piece.contradict);
         let clock = self.start(c);
         let Some((_, solver)) = &mut self.solver else { return 0 };
@@ -83,8 +83,8 @@ impl IslandWork {
         for (x, (give, l)) in self.given.iter_mut().zip(self.give.iter().zip(&self.delta)) {
             *x += give * l;
         }
-        if masked {
-            self.given.iter_mut().zip(&self.active).filter(|(_, on)| !**on).for_each(|(x, _)| *x = 0.0);
+        if self.bounded {
+            self.given.iter_mut().zip(&self.below).filter(|(_, on)| !**on).for_each(|(x, _)| *x = 0.0);
         }
         let second = solver.solve(&self.given, &mut self.delta, &work);
         self.stop(c, clock, |s| &mut s.solve);

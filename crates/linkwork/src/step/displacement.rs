@@ -19,14 +19,10 @@ use super::rotation::spin_ahead;
 use super::work::rigid_gaps;
 use super::{Advanced, IslandWork, Piece, Rejected};
 use crate::math::{Vector, exp, log, unwrap_angle};
-use crate::rows::{Law, Rows, Unit};
+use crate::rows::{Rows, Seen, Stage, Unit};
 use crate::state::State;
 
-pub(super) fn advance(
-    piece: &Piece,
-    s: &mut State,
-    w: &mut IslandWork,
-) -> Result<Advanced, Rejected> {
+pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
     let Piece { m, h, begin, end, .. } = *piece;
     let mut done = Advanced::default();
     close_new(piece, s, w, &mut done);
@@ -85,39 +81,27 @@ pub(super) fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: 
 /// start. Otherwise only what is rigid does.
 pub(super) fn correct(piece: &Piece, s: &mut State, w: &mut IslandWork, in_time: bool, done: &mut Advanced) {
     let Piece { m, c, .. } = *piece;
-    let h = in_time.then_some(piece.h);
-    let solids = m.solids().len();
+    let stage = if in_time { Stage::Positions { h: piece.h } } else { Stage::Close };
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
-    w.saturated.clear();
-    w.saturated.resize(w.rows.len(), false);
-    let mut soft = true;
-    for _ in 0..c.iterations.max(1) {
-        // Soft rows and motors are linear enough for one solve; rigid ones decide when it is enough.
-        if (!soft && rigid_gaps(&w.rows).worst() <= c.tolerance) || (done.iterations > 0 && w.is_over(c)) {
+    for round in 0..c.iterations.max(1) {
+        // In time the first round is always solved: however small the gaps are, forces are made of them. And soft rows and
+        // motors are linear enough for one solve; rigid ones decide when it is enough.
+        let first = in_time && round == 0 && !w.rows.is_empty();
+        let closed = rigid_gaps(&w.rows).worst() <= c.tolerance;
+        if !first && (closed || (done.iterations > 0 && w.is_over(c))) {
             break;
         }
-        soft = aim(w, h);
-        if !soft && rigid_gaps(&w.rows).worst() <= c.tolerance {
-            break;
-        }
-        done.solver_iterations += w.solve_bounded(c, solids);
-        if let Some(h) = h
-            && saturate(w, h)
-        {
-            // The motors that were cut push with what they have; the others are solved for again.
-            w.correction.dq.iter_mut().for_each(|q| *q = [0.0; 6]);
-            w.rows.apply_transposed(&w.delta, &w.masses, &mut w.correction.dq);
-            soft = true;
-        } else {
-            w.lambda.iter_mut().zip(&w.correction.lambda).for_each(|(l, d)| *l += d);
-            soft = false;
-        }
-        for i in 0..solids {
-            if !w.masses.moves(i) {
-                continue;
-            }
-            let mut dq = w.correction.dq[i];
+        let before = std::mem::take(&mut w.next);
+        w.ask(&stage, |rows, _, r| {
+            let moved = if before.len() == rows.len() { change(&before, rows, r) } else { 0.0 };
+            Seen { moved, ..Seen::at(rows, r) }
+        });
+        w.next = before;
+        w.factor_lower(c);
+        done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
+        for i in (0..m.solids().len()).filter(|i| w.masses.moves(*i)) {
+            let mut dq = w.dq[i];
             let angle = Vector::new(dq[3], dq[4], dq[5]).length();
             if angle > c.max_rotation {
                 dq[3..].iter_mut().for_each(|x| *x *= c.max_rotation / angle);
@@ -127,75 +111,6 @@ pub(super) fn correct(piece: &Piece, s: &mut State, w: &mut IslandWork, in_time:
         done.iterations += 1;
         w.relinearise(piece, s, piece.end);
     }
-}
-
-/// Turns what soft rows and motors want of a step into intervals of displacement, like those of rigid rows. Backward
-/// Euler: `F = -k g - c g'` with `g' = (g - g_n) / h` and `lambda = F h^2` gives
-/// ```text
-///     J dq + lambda' / (k h^2 + c h) = (c h g_n) / (k h^2 + c h) - g - lambda / (k h^2 + c h)
-/// ```
-/// True when there are such rows.
-fn aim(w: &mut IslandWork, h: Option<f64>) -> bool {
-    w.rows.softness.clear();
-    if w.rows.groups.iter().all(|g| g.law == Law::Hold && g.most_force == f64::INFINITY) {
-        return false;
-    }
-    w.rows.softness.resize(w.rows.len(), 0.0);
-    let before = &w.next;
-    for k in 0..w.rows.groups.len() {
-        let g = w.rows.groups[k];
-        for r in g.range() {
-            let free = (f64::NEG_INFINITY, f64::INFINITY);
-            let changed = if before.len() == w.rows.len() { change(before, &w.rows, r) } else { 0.0 };
-            let one_sided = !w.rows.is_equality(r);
-            let (low, high) = match (g.law, h) {
-                _ if w.saturated[r] => free,
-                // Whatever has a limited force has none where only positions move.
-                (Law::Hold, None) if g.most_force.is_finite() => free,
-                (Law::Hold, _) => continue,
-                (_, None) => free,
-                (Law::Rate(rate), Some(h)) => {
-                    let b = h * rate - changed;
-                    (b, b)
-                }
-                // A soft bound only pushes once it is crossed.
-                (Law::Soft { .. }, Some(_)) if one_sided && w.rows.wanted(r) == 0.0 => free,
-                (Law::Soft { stiffness, damping }, Some(h)) => {
-                    let hold = stiffness * h * h + damping * h;
-                    if hold > 0.0 {
-                        let gap = -w.rows.wanted(r);
-                        w.rows.softness[r] = 1.0 / hold;
-                        let b = (damping * h * (gap - changed) - w.lambda[r]) / hold - gap;
-                        (b, b)
-                    } else {
-                        free
-                    }
-                }
-            };
-            (w.rows.low[r], w.rows.high[r]) = (low, high);
-        }
-    }
-    h.is_some()
-}
-
-/// Cuts the motors whose force exceeds their limit; `w.delta` then holds what they may still add. True if there are any.
-fn saturate(w: &mut IslandWork, h: f64) -> bool {
-    w.delta.clear();
-    w.delta.resize(w.rows.len(), 0.0);
-    let mut any = false;
-    for g in w.rows.groups.iter().filter(|g| g.most_force.is_finite()) {
-        let most = g.most_force * h * h;
-        for r in g.range() {
-            let total = w.lambda[r] + w.correction.lambda[r];
-            if !w.saturated[r] && total.abs() > most {
-                w.delta[r] = most.copysign(total) - w.lambda[r];
-                w.lambda[r] = most.copysign(total);
-                w.saturated[r] = true;
-                any = true;
-            }
-        }
-    }
-    any
 }
 
 /// By how much a row's value changed between two fills of the same rows. Angles that are not counted jump by whole turns.

@@ -17,16 +17,12 @@
 
 use super::free::{applied, move_scripted, moving};
 use super::rotation::spin_ahead;
-use super::{Advanced, IslandWork, Piece, Rejected, limited};
+use super::{Advanced, IslandWork, Piece, Rejected};
 use crate::math::{Vector, exp};
-use crate::rows::Law;
+use crate::rows::{Seen, Stage};
 use crate::state::State;
 
-pub(super) fn advance(
-    piece: &Piece,
-    s: &mut State,
-    w: &mut IslandWork,
-) -> Result<Advanced, Rejected> {
+pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
     let Piece { m, c, h, begin, end, .. } = *piece;
     let mut done = Advanced { iterations: 1, ..Advanced::default() };
     let solids = s.centers.len();
@@ -43,17 +39,31 @@ pub(super) fn advance(
     move_scripted(m, s, h, end);
     w.push.clear();
     w.push.extend((0..solids).map(|i| moving(m, s, i).map(|x| x * h)));
-    ask(w, h);
+    // The rows as the free motion would leave them.
+    w.delta.clear();
+    w.delta.resize(w.rows.len(), 0.0);
+    w.rows.apply(&w.push, &mut w.delta);
+    let free = std::mem::take(&mut w.delta);
+    w.ask(&Stage::Positions { h }, |rows, _, r| Seen {
+        low: rows.low[r] - free[r],
+        high: rows.high[r] - free[r],
+        moved: free[r],
+        ..Seen::default()
+    });
+    w.delta = free;
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
     w.stop(c, clock, |t| &mut t.motion);
-    done.solver_iterations += limited::solve(w, c, solids, h * h);
+    w.factor_lower(c);
+    done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
     for i in (0..solids).filter(|i| w.masses.moves(*i)) {
-        let d = w.correction.dq[i].map(|x| x / h);
+        let d = w.dq[i].map(|x| x / h);
         s.velocities[i] += Vector::new(d[0], d[1], d[2]);
         s.spins[i] += Vector::new(d[3], d[4], d[5]);
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
-    s.memory.own_mut().remember(h, &w.rows.keys, w.correction.lambda.iter().map(|l| l / (h * h)));
+    s.memory.own_mut().remember(h, &w.rows.keys, w.lambda.iter().map(|l| l / (h * h)));
     w.relinearise(piece, s, end);
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
@@ -69,40 +79,6 @@ pub(super) fn free_velocities(s: &mut State, w: &IslandWork, h: f64) {
         if w.masses.turns(i) {
             let back = q.inverse();
             s.spins[i] = q * spin_ahead(w.masses.inertia(i), back * s.spins[i], back * f.angular, h);
-        }
-    }
-}
-
-/// What rows ask of the constraint forces' displacements, given the free ones in `w.push`.
-fn ask(w: &mut IslandWork, h: f64) {
-    let n = w.rows.len();
-    w.delta.clear();
-    w.delta.resize(n, 0.0);
-    w.rows.apply(&w.push, &mut w.delta);
-    w.rows.softness.clear();
-    if w.rows.groups.iter().any(|g| matches!(g.law, Law::Soft { .. })) {
-        w.rows.softness.resize(n, 0.0);
-    }
-    for k in 0..w.rows.groups.len() {
-        let g = w.rows.groups[k];
-        for r in g.range() {
-            let free = w.delta[r];
-            let ask = match g.law {
-                Law::Hold => (w.rows.low[r] - free, w.rows.high[r] - free),
-                Law::Rate(rate) => (h * rate - free, h * rate - free),
-                Law::Soft { stiffness, damping } => {
-                    let hold = stiffness * h * h + damping * h;
-                    let crossed = w.rows.is_equality(r) || w.rows.wanted(r) != 0.0;
-                    if hold > 0.0 && crossed {
-                        w.rows.softness[r] = 1.0 / hold;
-                        let b = stiffness * h * h * w.rows.wanted(r) / hold - free;
-                        (b, b)
-                    } else {
-                        (f64::NEG_INFINITY, f64::INFINITY)
-                    }
-                }
-            };
-            (w.rows.low[r], w.rows.high[r]) = ask;
         }
     }
 }

@@ -166,6 +166,7 @@ impl Island {
         report.substeps = end.attempt.pieces;
         report.fallbacks = end.fallbacks;
         report.careful = end.attempt.careful;
+        report.projected = end.done.projected;
         report.energy = end.energy;
         if end.rejected.is_none() {
             std::mem::swap(&mut self.state, &mut self.best);
@@ -325,6 +326,7 @@ impl Outcome {
     fn add(&mut self, done: Advanced) {
         self.done.iterations += done.iterations;
         self.done.solver_iterations += done.solver_iterations;
+        self.done.projected |= done.projected;
         self.done.closed |= done.closed;
         self.fallbacks += usize::from(done.fallback);
     }

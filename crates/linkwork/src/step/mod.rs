@@ -18,6 +18,7 @@
 mod accelerate;
 pub mod assemble;
 mod baumgarte;
+mod bounce;
 mod care;
 mod displacement;
 mod energy;
@@ -26,7 +27,7 @@ mod free;
 mod implicit;
 mod island;
 mod lanes;
-mod limited;
+mod levels;
 pub mod method;
 mod pace;
 mod post_stabilization;
@@ -40,11 +41,11 @@ mod variational;
 mod work;
 mod workspace;
 
+pub use energy::EnergyReport;
 pub(crate) use follow::grip_force;
 pub use follow::{Follow, FollowReport, follow};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
-pub use energy::EnergyReport;
 pub use work::Reaction;
 pub(crate) use work::{IslandWork, rigid_gaps};
 pub use workspace::Workspace;
@@ -167,6 +168,8 @@ pub struct StepReport {
     pub fallbacks: usize,
     /// Rows that depend on each other were solved with care, somewhere.
     pub careful: bool,
+    /// Velocities that joints forbid were projected away before the first step.
+    pub projected: bool,
     /// Islands whose constraints contradict each other so much that they rest in a compromise.
     pub jammed: usize,
     /// What happened to the energy without an explanation.
@@ -241,6 +244,7 @@ impl Workspace {
             sum.substeps = sum.substeps.max(r.substeps);
             sum.fallbacks += r.fallbacks;
             sum.careful |= r.careful;
+            sum.projected |= r.projected;
             sum.jammed += r.jammed;
             sum.energy.add(&r.energy);
             sum.rejected = sum.rejected.or(r.rejected);
@@ -336,4 +340,6 @@ pub(crate) struct Advanced {
     pub fallback: bool,
     /// Joints that began to act were closed first.
     pub closed: bool,
+    /// A start velocity was projected.
+    pub projected: bool,
 }

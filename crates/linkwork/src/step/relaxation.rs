@@ -31,7 +31,7 @@ use super::implicit::free_velocities;
 use super::{Advanced, IslandWork, Piece, Rejected, Relaxation};
 use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
-use crate::rows::{Group, Law, Masses, Rows, Source, Unit, dot6};
+use crate::rows::{Ask, Group, Law, Masses, Rows, Seen, Source, Stage, Unit, ask, dot6};
 use crate::state::State;
 
 /// Scratch of the relaxation.
@@ -141,8 +141,12 @@ fn relax(
     let graph = &w.graph;
     w.next.fill_motion(m, &w.start, piece.end, |j| graph.default_rank(j));
     w.relinearise(piece, s, piece.end);
-    w.lambda.clear();
-    w.lambda.resize(w.rows.len(), 0.0);
+    if x.block.closing {
+        w.lambda.clear();
+        w.lambda.resize(w.rows.len(), 0.0);
+    } else {
+        warm_start(piece, s, w);
+    }
     x.count.clear();
     x.count.resize(s.centers.len(), 0);
     for g in &w.rows.groups {
@@ -168,6 +172,26 @@ fn relax(
     false
 }
 
+/// Soft rows start with the forces of the last step. A few passes are not enough to build them up from nothing every time:
+/// what hangs on springs would rest where the passes end, not where the forces balance. Rigid rows are the paper's.
+fn warm_start(piece: &Piece, s: &mut State, w: &mut IslandWork) {
+    s.memory.own().recall(&w.rows, &mut w.lambda);
+    for g in &w.rows.groups {
+        let unit = if matches!(g.law, Law::Soft { .. }) { piece.h * piece.h } else { 0.0 };
+        w.lambda[g.range()].iter_mut().for_each(|l| *l *= unit);
+    }
+    if w.lambda.iter().all(|l| *l == 0.0) {
+        return;
+    }
+    w.push.clear();
+    w.push.resize(s.centers.len(), [0.0; 6]);
+    w.rows.apply_transposed(&w.lambda, &w.masses, &mut w.push);
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        displace(s, i, w.push[i], piece.c.max_rotation);
+    }
+    w.relinearise(piece, s, piece.end);
+}
+
 /// A pass of the effective-mass scheme: each joint closes its own gap from where the last one left the solids. Returns the
 /// largest thing that was asked for.
 fn one_by_one(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch) -> f64 {
@@ -191,7 +215,7 @@ fn one_by_one(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch)
         } else {
             x.block.solve(&x.one, &g, &w.masses, shares, |_| true);
         }
-        x.block.limit(lambda, g.most_force * h * h);
+        x.block.limit(lambda);
         for (side, solid) in g.solids.into_iter().enumerate() {
             if w.masses.moves(solid) {
                 let dq = x.block.push(&x.one, &g, side, &w.masses, shares[side]);
@@ -206,13 +230,7 @@ fn one_by_one(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch)
 }
 
 /// A pass of the printed schemes: every joint from the same poses, sums weighted, all solids displaced together.
-fn all_at_once(
-    piece: &Piece,
-    s: &mut State,
-    w: &mut IslandWork,
-    x: &mut Scratch,
-    scheme: Relaxation,
-) -> f64 {
+fn all_at_once(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch, scheme: Relaxation) -> f64 {
     let Piece { m, c, h, .. } = *piece;
     let mut worst = 0.0_f64;
     let second = scheme == Relaxation::Second;
@@ -238,7 +256,7 @@ fn all_at_once(
         }
         let weight = weight(&x.count, &g);
         x.block.delta.iter_mut().for_each(|d| *d *= weight);
-        x.block.limit(lambda, g.most_force * h * h);
+        x.block.limit(lambda);
         for (l, d) in lambda.iter_mut().zip(&x.block.delta) {
             *l += d;
         }
@@ -341,7 +359,7 @@ struct Block {
     /// Only what is rigid takes part.
     closing: bool,
     goal: Vec<f64>,
-    softness: Vec<f64>,
+    asks: Vec<Ask>,
     /// Rows that act.
     on: Vec<bool>,
     delta: Vec<f64>,
@@ -355,40 +373,37 @@ impl Block {
     /// start of the step. Returns how much that is: the gaps of what is rigid, the largest request of the rest.
     fn aim(&mut self, rows: &Rows, g: &Group, start: &Rows, first: usize, lambda: &[f64], h: f64) -> f64 {
         self.goal.clear();
-        self.softness.clear();
+        self.asks.clear();
         self.on.clear();
         self.delta.clear();
         self.delta.resize(g.count, 0.0);
+        let stage = if self.closing { Stage::Close } else { Stage::Positions { h } };
         let mut open = 0.0_f64;
         for (k, r) in g.range().enumerate() {
-            let wanted = rows.wanted(r);
-            let mut changed =
+            let mut moved =
                 if first + k < start.len() { value(rows, r) - value(start, first + k) } else { 0.0 };
             if rows.unit[r] == Unit::Angle {
-                changed = unwrap_angle(changed, 0.0);
+                moved = unwrap_angle(moved, 0.0);
             }
-            let crossed = rows.is_equality(r) || wanted != 0.0;
-            let (goal, softness, on) = match g.law {
-                Law::Hold => (wanted, 0.0, crossed),
-                Law::Rate(rate) => (h * rate - changed, 0.0, true),
-                Law::Soft { stiffness, damping } => {
-                    let hold = stiffness * h * h + damping * h;
-                    if hold > 0.0 && (crossed || lambda[k] != 0.0) {
-                        // As in `displacement.rs`: the gap at the start is what it is now less the change.
-                        let gap = -wanted;
-                        let b = (damping * h * (gap - changed) - lambda[k]) / hold - gap;
-                        (b, 1.0 / hold, true)
-                    } else {
-                        (0.0, 0.0, false)
-                    }
-                }
+            let ask = ask(g, &Seen { moved, ..Seen::at(rows, r) }, &stage);
+            // The end that is crossed. A soft bound says so itself: it asks only then.
+            let end = if ask.low == ask.high || ask.low > 0.0 || (ask.give > 0.0 && ask.low.is_finite()) {
+                Some(ask.low)
+            } else if ask.high < 0.0 || (ask.give > 0.0 && ask.high.is_finite()) {
+                Some(ask.high)
+            } else {
+                None
             };
+            let goal = end.map_or(0.0, |end| end - ask.give * lambda[k]);
+            if end.is_none() && matches!(g.law, Law::Soft { .. }) {
+                self.delta[k] = -lambda[k]; // A soft bound that is left lets go.
+            }
             // A motor at its limit has nothing more to give.
-            let spent = lambda[k].abs() >= g.most_force * h * h && lambda[k] * goal > 0.0;
-            let left_out = self.closing && (g.law != Law::Hold || g.most_force.is_finite());
-            let on = on && !spent && !left_out;
+            let (least, most) = ask.push.range();
+            let spent = (lambda[k] >= most && goal > 0.0) || (lambda[k] <= least && goal < 0.0);
+            let on = end.is_some() && !spent;
             self.goal.push(goal);
-            self.softness.push(softness);
+            self.asks.push(ask);
             self.on.push(on);
             if on && g.law != Law::Hold {
                 open = open.max(goal.abs());
@@ -445,16 +460,17 @@ impl Block {
                 self.matrix[a * n + b] =
                     shares[0] * dot6(&moved[0], &i[0]) + shares[1] * dot6(&moved[1], &i[1]);
             }
-            self.matrix[a * n + a] += self.softness[*k];
+            self.matrix[a * n + a] += self.asks[*k].give;
             self.answer.push(self.goal[*k]);
         }
     }
 
-    /// Keeps the sum of multipliers within the limit.
-    fn limit(&mut self, lambda: &[f64], most: f64) {
-        if most.is_finite() {
-            for (d, l) in self.delta.iter_mut().zip(lambda) {
-                *d = (l + *d).clamp(-most, most) - l;
+    /// Keeps the sum of multipliers within what they may be.
+    fn limit(&mut self, lambda: &[f64]) {
+        for (d, (l, ask)) in self.delta.iter_mut().zip(lambda.iter().zip(&self.asks)) {
+            let (least, most) = ask.push.range();
+            if least.is_finite() || most.is_finite() {
+                *d = (l + *d).min(most).max(least) - l;
             }
         }
     }

@@ -28,10 +28,11 @@
 use super::displacement::change;
 use super::free::{Wrench, applied, move_scripted};
 use super::tension::stiffen;
-use super::work::AHEAD;
+use super::work::mobility;
 use super::{Advanced, IslandWork, Piece, Rejected};
-use crate::rows::Law;
-use crate::solve::largest;
+use crate::math::Vector;
+use crate::rows::{Law, NOTHING, Rows, Seen, Stage, ask};
+use crate::solve::{largest, shortfall};
 use crate::state::State;
 
 /// How the search for the impulses ended.
@@ -81,8 +82,8 @@ fn linearise(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanc
         stiffen(s, w, piece.h);
         w.take_care(piece, s, piece.end);
     }
-    if !factored && !w.bounded {
-        w.factor(piece.c, false);
+    if !factored {
+        w.factor(piece.c);
     }
 }
 
@@ -109,6 +110,7 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
     s.time = end;
     warm_start(s, w, h);
+    w.note_approach(piece, s);
     move_scripted(m, s, h, end);
     w.stop(c, clock, |t| &mut t.motion);
 }
@@ -120,28 +122,29 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
 fn warm_start(s: &State, w: &mut IslandWork, h: f64) {
     s.memory.own().recall(&w.rows, &mut w.lambda);
     w.lambda.iter_mut().for_each(|l| *l *= 0.5 * h);
-    aim(s, w, h, h);
+    note_speeds(s, w);
 }
 
-/// What rows with a law of their own want of a motion over `over`: a step, or a unit of time for velocities.
-fn aim(s: &State, w: &mut IslandWork, h: f64, over: f64) {
-    w.target.clear();
-    w.target.resize(w.rows.len(), 0.0);
-    let damping = |k: usize| w.soft_damping.get(k).copied().unwrap_or(0.0);
-    for (k, g) in w.rows.groups.iter().enumerate() {
-        match g.law {
-            Law::Hold => {}
-            Law::Rate(rate) => w.target[g.range()].fill(over * rate),
-            Law::Soft { stiffness, .. } => {
-                let hold = 2.0 * AHEAD * stiffness * h + damping(k);
-                for r in g.range().filter(|_| hold > 0.0) {
-                    // A one-sided soft row pushes back from its bound.
-                    let gap = -w.rows.wanted(r);
-                    let speed = w.rows.speed(r, s);
-                    w.target[r] = over * (2.0 * AHEAD * stiffness * h * speed - stiffness * gap) / hold;
-                }
-            }
+/// The speed of soft rows when a stage begins.
+fn note_speeds(s: &State, w: &mut IslandWork) {
+    w.start_speed.clear();
+    w.start_speed.resize(w.rows.len(), 0.0);
+    for g in w.rows.others().filter(|g| matches!(g.law, Law::Soft { .. })) {
+        for r in g.range() {
+            w.start_speed[r] = w.rows.speed(r, s);
         }
+    }
+}
+
+/// What is known of a row with a law of its own when a stage begins, at `rows`.
+fn seen(w: &IslandWork, rows: &Rows, k: usize, r: usize) -> Seen {
+    let g = &w.rows.groups[k];
+    Seen {
+        mobility: if g.most_force.is_finite() { mobility(&w.rows, &w.masses, g, r) } else { 0.0 },
+        speed: w.start_speed[r],
+        wanted: w.rows.wanted(r),
+        damping: w.soft_damping.get(k).copied().unwrap_or(0.0),
+        ..Seen::at(rows, r)
     }
 }
 
@@ -157,7 +160,7 @@ fn place(s: &mut State, w: &mut IslandWork, h: f64, rough: bool) -> bool {
 
 /// Newton's method for the impulses, and whether to believe what it found: `w.next` ends up with the rows at `q_{n+1}`.
 fn impulses(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Found {
-    let mut newton = Newton { first: f64::INFINITY, best: f64::INFINITY, changes: 0, conflict: false };
+    let mut newton = Newton { first: f64::INFINITY, best: f64::INFINITY, conflict: false };
     let found = newton.run(piece, s, w, done);
     if found == Found::Yes && w.undriven && gained_too_much(piece, w) { Found::No } else { found }
 }
@@ -176,8 +179,6 @@ struct Newton {
     /// Largest request of the first round, and the smallest of all.
     first: f64,
     best: f64,
-    /// Changes of the active set.
-    changes: usize,
     /// The last solve left most of what it was asked for.
     conflict: bool,
 }
@@ -192,11 +193,8 @@ impl Newton {
     fn run(&mut self, piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Found {
         let Piece { m, c, h, end, .. } = *piece;
         let n = w.rows.len();
-        w.active.clear();
-        if w.bounded {
-            start_bounds(w);
-            w.factor(c, true);
-        }
+        // Which bounds take part must not depend on what was solved before.
+        w.levels.forget();
         for round in 0.. {
             let clock = w.start(c);
             // Round 0 solves the rotation equation only to 1e-6 (`rough`): its poses are never accepted as they are.
@@ -213,27 +211,30 @@ impl Newton {
             if w.next.len() != n {
                 return Found::No;
             }
-            let changed = w.bounded && update_bounds(w, h, &mut self.changes);
             residual(w, h);
-            match self.judge(piece, w, round, changed) {
+            match self.judge(piece, w, round) {
                 Next::Stop(Found::Yes) if rough && !place(s, w, h, false) => return Found::No,
                 Next::Stop(Found::Yes) => return self.keep_best(piece, s, w),
                 Next::Stop(found) => return found,
                 Next::Solve => {}
             }
-            if changed {
-                w.factor(c, true);
-            }
             self.solve(piece, w, round, done);
             done.iterations += 1;
+            // Multipliers of displacements are impulses times the step.
             let per = 1.0 / h;
-            w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
+            if w.bounded {
+                w.lambda.iter_mut().for_each(|l| *l *= h);
+                done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
+                w.lambda.iter_mut().for_each(|l| *l *= per);
+            } else {
+                w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
+            }
         }
         Found::No
     }
 
     /// Looks at what the rows still ask for.
-    fn judge(&mut self, piece: &Piece, w: &mut IslandWork, round: usize, changed: bool) -> Next {
+    fn judge(&mut self, piece: &Piece, w: &mut IslandWork, round: usize) -> Next {
         let c = piece.c;
         let worst = largest(&w.b);
         if !worst.is_finite() {
@@ -242,7 +243,7 @@ impl Newton {
         self.first = self.first.min(worst);
         // Half of it per row: gaps are reported per joint, as the length of three.
         let good = worst <= 1e-3 * c.tolerance || (round > 0 && worst <= 0.5 * c.tolerance);
-        if !changed && (good || worst == 0.0) {
+        if good || worst == 0.0 {
             self.best = f64::INFINITY;
             return Next::Stop(Found::Yes);
         }
@@ -254,7 +255,7 @@ impl Newton {
                 w.best.clone_from(&w.lambda);
             }
             let over = round >= 2 * c.iterations.max(2) || w.is_over(c);
-            return if !changed && round > 0 && (!falls || over) { Next::Stop(Found::Yes) } else { Next::Solve };
+            return if round > 0 && (!falls || over) { Next::Stop(Found::Yes) } else { Next::Solve };
         }
         if round >= c.iterations || (round > 0 && w.is_over(c)) {
             return Next::Stop(if self.diverged(piece, w, worst) { Found::No } else { Found::Yes });
@@ -293,8 +294,11 @@ impl Newton {
     }
 
     fn solve(&mut self, piece: &Piece, w: &mut IslandWork, round: usize, done: &mut Advanced) {
+        if w.bounded {
+            w.b.iter_mut().zip(&w.below).filter(|(_, below)| !**below).for_each(|(b, _)| *b = 0.0);
+        }
         if piece.careful {
-            done.solver_iterations += w.solve_with_care(piece, w.bounded);
+            done.solver_iterations += w.solve_with_care(piece);
             return;
         }
         // Gaps tell soon enough whether an answer was good.
@@ -320,32 +324,27 @@ fn cold_start(s: &mut State, w: &mut IslandWork, h: f64) -> bool {
     place(s, w, h, !w.rows.is_empty())
 }
 
-/// What the rows still ask for, in the units of `h^2 A`: `b = A (h lambda)` wanted minus had.
+/// What the rows still ask for, in the units of `h^2 A`: `b = A (h lambda)` wanted minus had. Of rows above, which are
+/// solved for by themselves, it tells how far they are from what they may be.
 fn residual(w: &mut IslandWork, h: f64) {
-    w.b.clone_from(&w.next.low);
-    for g in w.rows.others() {
+    let mut b = std::mem::take(&mut w.b);
+    let mut asks = std::mem::take(&mut w.asks);
+    b.clone_from(&w.next.low);
+    asks.resize(b.len(), NOTHING);
+    for (k, g) in w.rows.others_at() {
         for r in g.range() {
-            if w.bounded && !w.active[r] {
-                w.b[r] = 0.0;
-                continue;
-            }
-            // The rows ask for `-gap`: gaps change by what they asked before minus what they ask now.
-            w.b[r] = match g.law {
-                Law::Hold => {
-                    if w.bounded && w.at_high[r] {
-                        w.next.high[r]
-                    } else {
-                        w.next.low[r]
-                    }
-                }
-                Law::Rate(_) => w.target[r] - change(&w.rows, &w.next, r),
-                Law::Soft { .. } => {
-                    let change = change(&w.rows, &w.next, r);
-                    w.target[r] - change - w.give[r] * h * w.lambda[r]
-                }
+            let moved = change(&w.rows, &w.next, r);
+            let a = ask(g, &Seen { moved, ..seen(w, &w.next, k, r) }, &Stage::Midpoint { h });
+            let had = h * w.lambda[r];
+            b[r] = if w.below[r] {
+                a.low - a.give * had
+            } else {
+                shortfall(&a, had, 0.0, mobility(&w.rows, &w.masses, g, r))
             };
+            asks[r] = a;
         }
     }
+    (w.b, w.asks) = (b, asks);
 }
 
 /// The 1998 projection instead of the step, then velocities that keep to the constraints.
@@ -399,19 +398,28 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         // Velocities before the second half: soft rows start from them. `place` left the impulses per solid.
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.0);
     }
-    aim(s, w, h, 1.0);
+    note_speeds(s, w);
     if half == Half::Second {
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
     }
     w.stop(c, clock, |t| &mut t.motion);
     raise_taut(s, w, h);
-    if w.bounded {
-        choose_bounds(w, half);
+    w.factor(c);
+    // What pushed in the first half.
+    let mut pushed = std::mem::take(&mut w.best);
+    pushed.clone_from(&w.lambda);
+    if half == Half::None {
+        pushed.fill(0.0);
     }
-    w.factor(c, w.bounded);
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
-    hold_velocities(piece, s, w, done);
+    hold_velocities(piece, s, w, &pushed, false, done);
+    if w.bounce.acts(&pushed) {
+        w.keep_stopped(s);
+        hold_velocities(piece, s, w, &pushed, true, done);
+        w.limit_rebound(piece, s);
+    }
+    w.best = pushed;
     let pull = std::mem::take(&mut w.pull);
     let memory = s.memory.own_mut();
     memory.remember(h, &w.rows.keys, w.lambda.iter().map(|l| l * 2.0 / h));
@@ -430,113 +438,69 @@ fn raise_taut(s: &mut State, w: &mut IslandWork, h: f64) {
     stiffen(s, w, h);
 }
 
-/// What pushed in the first half keeps its speed from going on; the rest is free. Motors that were cut at their limit are
-/// asked again, and cut again.
-fn choose_bounds(w: &mut IslandWork, half: Half) {
-    if w.active.len() != w.rows.len() {
-        // A bound whose ends met at the start of the step, or steps that never came to the positions.
-        start_bounds(w);
-    }
-    for r in 0..w.rows.len() {
-        let pushed = half == Half::Second && w.active[r] && w.lambda[r] != 0.0;
-        w.active[r] = w.rows.is_equality(r) || pushed;
-    }
-}
-
 /// Impulses `m` along the rows at `q_{n+1}` such that `J v` is what they want.
-fn hold_velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
+/// `thrown`: bounds with restitution throw back.
+fn hold_velocities(
+    piece: &Piece,
+    s: &mut State,
+    w: &mut IslandWork,
+    pushed: &[f64],
+    thrown: bool,
+    done: &mut Advanced,
+) {
     let c = piece.c;
-    let masked = w.bounded;
-    for round in 0..4 {
-        w.rows.speeds(s, &mut w.b);
-        w.b.iter_mut().zip(&w.target).for_each(|(b, t)| *b = t - *b);
-        for (b, (e, l)) in w.b.iter_mut().zip(w.give.iter().zip(&w.lambda)) {
-            *b -= e * l;
-        }
-        if masked {
-            w.b.iter_mut().zip(&w.active).filter(|(_, on)| !**on).for_each(|(b, _)| *b = 0.0);
-        }
+    for round in 0..2 {
+        ask_velocities(piece.h, s, w, pushed, thrown);
         // The second look is at what the first answer made; what it left, a checked solve takes away.
-        if round == 1 && !masked && (largest(&w.b) <= 1e-3 * c.tolerance || w.is_over(c)) {
+        if round == 1 && (largest(&w.b) <= 1e-3 * c.tolerance || w.is_over(c)) {
             break;
         }
-        let unchecked = !piece.careful && round == 0 && !masked && w.substitute(c);
+        let unchecked = !piece.careful && round == 0 && w.substitute(c);
         done.solver_iterations += if piece.careful {
-            w.solve_with_care(piece, masked)
+            w.solve_with_care(piece)
         } else if unchecked {
             1
         } else {
             w.solve(c, 1e-3 * c.tolerance).iterations
         };
-        w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d);
-        push(s, w);
-        let again = if masked { cut(s, w, piece.h) } else { unchecked };
-        if !again {
+        if w.bounded {
+            done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
+            move_by(s, w);
+        } else {
+            w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d);
+            push(s, w);
+        }
+        if !unchecked {
             break;
         }
-        if masked {
-            w.factor(c, true);
-        }
     }
 }
 
-/// One-sided rows start without force, unless they had one in the last step.
-fn start_bounds(w: &mut IslandWork) {
-    let n = w.rows.len();
-    w.active.clear();
-    w.active.resize(n, true);
-    w.at_high.clear();
-    w.at_high.resize(n, false);
-    for r in (0..n).filter(|r| !w.rows.is_equality(*r)) {
-        w.active[r] = w.lambda[r] != 0.0;
-        w.at_high[r] = w.lambda[r] < 0.0;
-    }
-}
-
-/// Takes one-sided rows on and lets them go, and cuts forces at their limits. True when the set changed.
-fn update_bounds(w: &mut IslandWork, h: f64, changes: &mut usize) -> bool {
-    // Rows are let go for so long; after that they only come, so that it ends.
-    const MOST: usize = 12;
-    let mut changed = false;
-    for g in w.rows.others() {
-        let most = 0.5 * h * g.most_force;
+/// What the rows want of the velocities, beyond what they have: below in `b`, above in `asks`.
+fn ask_velocities(h: f64, s: &State, w: &mut IslandWork, pushed: &[f64], thrown: bool) {
+    let mut b = std::mem::take(&mut w.b);
+    let mut asks = std::mem::take(&mut w.asks);
+    w.rows.speeds(s, &mut b);
+    b.iter_mut().for_each(|b| *b = -*b);
+    asks.resize(b.len(), NOTHING);
+    for (k, g) in w.rows.others_at() {
         for r in g.range() {
-            if w.rows.is_equality(r) {
-                if most.is_infinite() {
-                    continue;
-                }
-                if w.active[r] && w.lambda[r].abs() > most {
-                    w.lambda[r] = most.copysign(w.lambda[r]);
-                    w.active[r] = false;
-                    changed = true;
-                } else if !w.active[r] {
-                    // Cut: it comes back when it would pull the other way.
-                    let change = change(&w.rows, &w.next, r);
-                    let lacks = if g.law == Law::Hold { w.next.low[r] } else { w.target[r] - change };
-                    if lacks * w.lambda[r] < 0.0 && *changes < MOST {
-                        w.active[r] = true;
-                        changed = true;
-                    }
-                }
-                continue;
-            }
-            let (low, high) = (w.next.low[r], w.next.high[r]);
-            if w.active[r] {
-                let pulls = if w.at_high[r] { w.lambda[r] > 0.0 } else { w.lambda[r] < 0.0 };
-                if pulls && *changes < MOST {
-                    w.active[r] = false;
-                    w.lambda[r] = 0.0;
-                    changed = true;
-                }
-            } else if low > 1e-12 || high < -1e-12 {
-                w.active[r] = true;
-                w.at_high[r] = high < 0.0;
-                changed = true;
-            }
+            let rebound = if thrown { w.bounce.of(r) } else { 0.0 };
+            let seen = Seen { moved: -b[r], pushed: pushed[r], rebound, ..seen(w, &w.rows, k, r) };
+            asks[r] = ask(g, &seen, &Stage::MidpointVelocities { h });
+            b[r] = if w.below[r] { asks[r].low - asks[r].give * w.lambda[r] } else { 0.0 };
         }
     }
-    *changes += usize::from(changed);
-    changed
+    (w.b, w.asks) = (b, asks);
+}
+
+/// Adds the motion that the levels found to the velocities.
+fn move_by(s: &mut State, w: &IslandWork) {
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        let v = &w.dq[i];
+        s.velocities[i] += Vector::new(v[0], v[1], v[2]);
+        s.spins[i] += Vector::new(v[3], v[4], v[5]);
+    }
 }
 
 /// Adds `M^-1 J^T delta` to the velocities.
@@ -549,34 +513,4 @@ fn push(s: &mut State, w: &mut IslandWork) {
             s.spins[i] += w.masses.inverse_inertia(i) * w.impulses[i].angular;
         }
     }
-}
-
-/// Takes back impulses that pull on a one-sided row or exceed a motor's limit. True when there were any.
-fn cut(s: &mut State, w: &mut IslandWork, h: f64) -> bool {
-    let mut any = false;
-    w.delta.fill(0.0);
-    for g in &w.rows.groups {
-        let most = 0.5 * h * g.most_force;
-        for r in g.range() {
-            if !w.active[r] {
-                continue;
-            }
-            let one_sided = !w.rows.is_equality(r);
-            let allowed = if one_sided {
-                if w.at_high[r] { w.lambda[r].min(0.0) } else { w.lambda[r].max(0.0) }
-            } else {
-                w.lambda[r].clamp(-most, most)
-            };
-            if allowed != w.lambda[r] {
-                w.delta[r] = allowed - w.lambda[r];
-                w.lambda[r] = allowed;
-                w.active[r] = false;
-                any = true;
-            }
-        }
-    }
-    if any {
-        push(s, w);
-    }
-    any
 }

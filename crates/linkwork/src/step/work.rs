@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
-use crate::rows::{Gaps, Group, Law, Masses, Rows, Source, dot6};
+use crate::rows::{Ask, Gaps, Group, Law, Masses, Rows, Source, dot6, midpoint_give};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
 
@@ -40,11 +40,11 @@ pub(crate) struct IslandWork {
     pub tension: Vec<[f64; 6]>,
     pub pull: Vec<f64>,
     pub active: Vec<bool>,
-    pub at_high: Vec<bool>,
     pub lambda: Vec<f64>,
     pub delta: Vec<f64>,
     pub b: Vec<f64>,
-    pub target: Vec<f64>,
+    /// Per row with a law of its own: its speed when the stage began.
+    pub start_speed: Vec<f64>,
     /// Per block: damping of its soft rows, numerical damping included.
     pub soft_damping: Vec<f64>,
     /// Per row: the give of soft rows over the step. Empty: all rows are rigid.
@@ -60,16 +60,23 @@ pub(crate) struct IslandWork {
     /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
     pub undriven: bool,
     pub start: State,
-    pub saturated: Vec<bool>,
     pub correction: Bounded,
     /// Some solid follows a trajectory.
     pub scripted: bool,
     pub reduced: super::reduced::Scratch,
-    pub fixed: Vec<f64>,
     pub push: Vec<[f64; 6]>,
     pub(super) explicit: super::accelerate::Scratch,
     pub(super) relaxed: super::relaxation::Scratch,
     pub ranked: Ranked,
+    /// Restitution at bounds in this substep.
+    pub(super) bounce: super::bounce::Bounce,
+    /// What the stage asks of each row.
+    pub asks: Vec<Ask>,
+    /// Rows that hold in any case: the lower level.
+    pub below: Vec<bool>,
+    /// The motion that gives what is asked.
+    pub dq: Vec<[f64; 6]>,
+    pub(super) levels: super::levels::Levels,
 }
 
 /// A pose of everything, to recognise it.
@@ -157,8 +164,7 @@ impl IslandWork {
     /// Rows are filled at `s`: everything that goes with them.
     pub fn settle(&mut self, m: &Mechanism, s: &State, h: f64) {
         self.masses.update(m, s);
-        let bound = |g: &Group| g.most_force.is_finite() || g.range().any(|r| !self.rows.is_equality(r));
-        self.bounded = self.rows.others().any(bound);
+        self.find_below();
         self.damp_unresolved_modes(h);
         self.soften(h);
         self.factored = false;
@@ -166,6 +172,19 @@ impl IslandWork {
         self.place.centers.clone_from(&s.centers);
         self.place.rotations.clone_from(&s.rotations);
         self.at = Some(std::mem::take(&mut self.place));
+    }
+
+    /// Rows that hold in any case, whatever the midpoint stages ask of them.
+    fn find_below(&mut self) {
+        let rows = &self.rows;
+        self.below.clear();
+        self.below.resize(rows.len(), true);
+        self.bounded = false;
+        for g in rows.others() {
+            for r in g.range().filter(|r| g.most_force.is_finite() || !rows.is_equality(*r)) {
+                (self.below[r], self.bounded) = (false, true);
+            }
+        }
     }
 
     /// Rows are no longer those of any known pose.
@@ -176,15 +195,16 @@ impl IslandWork {
         self.factored = false;
     }
 
-    /// Factors the rows, those that are active if `masked`.
-    pub fn factor(&mut self, c: &StepConfig, masked: bool) {
+    /// Factors the rows that hold in any case.
+    pub fn factor(&mut self, c: &StepConfig) {
         let clock = self.start(c);
         let Some((_, solver)) = &mut self.solver else { return };
-        let active: &[bool] = if masked { &self.active } else { &[] };
+        let active: &[bool] = if self.bounded { &self.below } else { &[] };
         self.rows.softness.clone_from(&self.give);
         add_shift(&mut self.rows, &self.shift);
         solver.factor(&Problem { rows: &self.rows, masses: &self.masses, active, damping: None });
-        self.factored = !masked && self.shift.is_empty();
+        self.factored = self.shift.is_empty();
+        self.levels.forget();
         self.stop(c, clock, |s| &mut s.factor);
     }
 
@@ -367,10 +387,6 @@ pub(crate) fn rigid_gaps(rows: &Rows) -> Gaps {
     worst
 }
 
-/// How far into a step the soft force is taken: at least 1/4 for stability at any stiffness; a little more keeps away
-/// from the limit, where stiff rows would ring at the step's own frequency.
-pub(super) const AHEAD: f64 = 0.3;
-
 impl IslandWork {
     /// Damps soft rows that swing faster than the step can show, by `k h/2 y^2 / (1 + y^2)` with `y = w^2 h^2 / 4` and `w`
     /// the row's own frequency: nothing to speak of below `w h = 1/2` (a part in ten thousand per radian), half of the
@@ -399,9 +415,7 @@ impl IslandWork {
         self.give.resize(self.rows.len(), 0.0);
         for (g, damping) in self.rows.groups.iter().zip(&self.soft_damping) {
             if let Law::Soft { stiffness, .. } = g.law {
-                let hold = 2.0 * AHEAD * stiffness * h * h + damping * h;
-                // Neither spring nor damper: no force at all, as a very large give.
-                let give = if hold > 0.0 { (2.0 / hold).min(1e30) } else { 1e30 };
+                let give = midpoint_give(stiffness, *damping, h);
                 self.give[g.range()].fill(give);
             }
         }
@@ -419,7 +433,7 @@ pub(super) fn mobility(rows: &Rows, masses: &Masses, g: &Group, r: usize) -> f64
 }
 
 /// Care is part of what solvers see, and of nothing else.
-fn add_shift(rows: &mut Rows, shift: &[f64]) {
+pub(super) fn add_shift(rows: &mut Rows, shift: &[f64]) {
     if shift.len() == rows.len() && !shift.is_empty() {
         rows.softness.resize(shift.len(), 0.0);
         rows.softness.iter_mut().zip(shift).for_each(|(s, x)| *s += x);

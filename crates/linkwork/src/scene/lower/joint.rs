@@ -182,6 +182,18 @@ impl Reader<'_, '_, '_> {
         let start = self.position();
         let range = Range::new(self.number("the minimum", quantity)?, self.number("the maximum", quantity)?);
         let values = self.span_since(start);
+        let mut restitution = 0.0;
+        while let Some((word, span)) = self.option() {
+            if word != "restitution" {
+                return self.unknown_word(word, span, "part of this limit", &["restitution"]);
+            }
+            let start = self.position();
+            restitution = self.not_negative("the restitution", Quantity::Plain)?;
+            if restitution > 1.0 {
+                let message = format!("a restitution of {restitution} would make energy");
+                return self.fail_hint(codes::BAD_RANGE, self.span_since(start), message, "give a ratio from 0 to 1");
+            }
+        }
         if range.min > range.max {
             let message = format!("the range is empty: {} exceeds {}", range.min, range.max);
             return self.fail_hint(codes::BAD_RANGE, values, message, "the smaller value comes first");
@@ -195,7 +207,7 @@ impl Reader<'_, '_, '_> {
             self.low.report(Diagnostic::new(codes::IGNORED_CLAUSE, span, message));
             return None;
         }
-        Some(Limit { direction, range })
+        Some(Limit { direction, range, restitution })
     }
 
     fn drive(&mut self, joint: &Joint) -> Option<Drive> {
