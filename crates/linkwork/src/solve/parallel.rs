@@ -24,3 +24,15 @@ pub(super) fn pairs<A: Sync, B: Send>(worth: bool, a: &[A], b: &mut [B], f: impl
         a.iter().zip(b).for_each(|(a, b)| f(a, b));
     }
 }
+
+/// True if `f` is of all pairs: in parallel when there are many.
+pub(super) fn all_pairs<A: Sync, B: Sync>(a: &[A], b: &[B], f: impl Fn(&A, &B) -> bool + Sync) -> bool {
+    /// Pairs below which handing work over costs more than looking at them.
+    const MANY: usize = 10_000;
+    if a.len() > MANY && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        a.par_iter().zip(b).with_min_len(MANY / 8).all(|(a, b)| f(a, b))
+    } else {
+        a.iter().zip(b).all(|(a, b)| f(a, b))
+    }
+}

@@ -50,7 +50,9 @@ impl SparseDirect {
     fn is_current(&self, rows: &Rows, masses: &Masses) -> bool {
         self.pattern.len() == rows.groups.len()
             && self.moves.len() == masses.len()
-            && rows.groups.iter().zip(&self.pattern).all(|(g, p)| (g.solids, g.first, g.count) == *p)
+            && super::parallel::all_pairs(&rows.groups, &self.pattern, |g, p| {
+                (g.solids, g.first, g.count) == *p
+            })
             && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
     }
 
@@ -172,7 +174,7 @@ impl LinearSolver for SparseDirect {
             }
         }
         if !warm {
-            self.parts.iter_mut().for_each(|p| p.numeric.restart());
+            self.parts.iter_mut().for_each(|p| p.numeric.restart(&p.symbolic));
         }
         if !self.regularised {
             let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
@@ -182,7 +184,7 @@ impl LinearSolver for SparseDirect {
                 self.exact && self.pivots.vanished > 0 && report.stop != Stop::Time && work.iterations > 1;
             if may && conflict {
                 self.refactor(None, TINY);
-                self.parts.iter_mut().for_each(|p| p.numeric.restart());
+                self.parts.iter_mut().for_each(|p| p.numeric.restart(&p.symbolic));
                 report.residual = cold;
             }
         }

@@ -60,9 +60,9 @@ impl Numeric {
     }
 
     /// Forgets the answer: what is left is the right side.
-    pub fn restart(&mut self) {
+    pub fn restart(&mut self, s: &Symbolic) {
         self.gathered = false;
-        self.packed.iter_mut().for_each(Numbers::restart);
+        self.each(&s.units, |_, n| n.restart());
         self.single.restart();
     }
 
