@@ -14,7 +14,7 @@ fn load(text: &str) -> (Mechanism, Rows, Masses) {
     let (s, graph) = (State::new(&m), Graph::new(&m));
     let (mut rows, mut masses) = (Rows::default(), Masses::default());
     masses.update(&m, &s);
-    rows.fill(&m, &s, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+    rows.fill(&m, &s, s.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
     (m, rows, masses)
 }
 
