@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeLink, encodeLink } from './link';
 import { digits, gapWords, length } from './format';
-import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame } from './protocol';
+import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame, isOver } from './protocol';
 
 /** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost. */
 function sample(): ArrayBuffer {
@@ -9,7 +9,7 @@ function sample(): ArrayBuffer {
   const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c;
   const buffer = new ArrayBuffer(HEADER_BYTES + 4 * floats);
   const view = new DataView(buffer);
-  [MAGIC, 9, 4, 1 | 4 | 16, n, g, k, c, 0x89abcdef, 0x01234567, 1, 0].forEach((w, i) => view.setUint32(4 * i, w, true));
+  [MAGIC, 9, 4, 1 | 4 | 16 | 64, n, g, k, c, 0x89abcdef, 0x01234567, 1, 0].forEach((w, i) => view.setUint32(4 * i, w, true));
   view.setFloat64(48, 1.5, true);
   for (let i = 0; i < floats; i++) view.setFloat32(HEADER_BYTES + 4 * i, i, true);
   view.setFloat32(HEADER_BYTES + 4 * 16, -1, true);
@@ -20,7 +20,7 @@ function sample(): ArrayBuffer {
 describe('pose frames', () => {
   it('are read to the last number', () => {
     const f = decodeFrame(sample())!;
-    expect(f).toMatchObject({ tick: 9, revision: 4, running: true, kinematic: false, missed: true, rejected: false, scrubbed: true });
+    expect(f).toMatchObject({ tick: 9, revision: 4, running: true, kinematic: false, missed: true, rejected: false, scrubbed: true, rough: false, least: true });
     expect(f.hash).toBe('0123456789abcdef');
     expect(f.time).toBe(1.5);
     expect(f.allowed).toBeNull();
@@ -47,6 +47,12 @@ describe('pose frames', () => {
     const huge = good.slice(0);
     new DataView(huge).setUint32(16, 0xffffffff, true);
     expect(decodeFrame(huge)).toBeNull();
+  });
+
+  it('tell when a tick took more than it was allowed', () => {
+    expect(isOver({ used: 1.9, allowed: 0.03 })).toBe(true);
+    expect(isOver({ used: 0.031, allowed: 0.03 })).toBe(false);
+    expect(isOver({ used: 1000, allowed: null })).toBe(false);
   });
 
   it('survive random bytes', () => {

@@ -189,6 +189,10 @@ export interface Frame {
   missed: boolean;
   rejected: boolean;
   scrubbed: boolean;
+  /** The budget paid for no factorisation: passes over the rows, and hands are springs. */
+  rough: boolean;
+  /** It was the least there is: nothing more can be saved. */
+  least: boolean;
   count: number;
   hash: string;
   time: number;
@@ -269,6 +273,8 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     missed: (flags & 4) !== 0,
     rejected: (flags & 8) !== 0,
     scrubbed: (flags & 16) !== 0,
+    rough: (flags & 32) !== 0,
+    least: (flags & 64) !== 0,
     count,
     hash: u(9).toString(16).padStart(8, '0') + u(8).toString(16).padStart(8, '0'),
     time: view.getFloat64(48, true),
@@ -302,6 +308,11 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     forces,
     ghosts,
   };
+}
+
+/** More time than allowed, by more than a clock on a busy machine may be off. */
+export function isOver(f: Pick<Frame, 'used' | 'allowed'>): boolean {
+  return f.allowed !== null && f.used > 1.1 * f.allowed;
 }
 
 /** Reads a text message; `null` for one that is not ours. */

@@ -4,6 +4,7 @@ import type { App, GrabMode, Overlays } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
 import { digits, gapWords, length } from '../format';
+import { isOver } from '../protocol';
 import type { Panel } from './dock';
 
 /** Slider positions to values on a logarithmic scale. */
@@ -124,13 +125,16 @@ export function settings(app: App): Panel {
       budget: 'time used up',
       rejected: 'step rejected',
     }[f.limit];
+    const over = isOver(f);
     receipt.replaceChildren(
       h('b', {}, gapWords(f, app.settings?.tolerance ?? 0)),
       ' largest gap · ',
-      h('b', {}, `${digits(f.used)} ms`),
-      f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms`,
-      ` · ${why}${f.coarse ? ' · coarse' : ''}`,
+      h('b', { class: over ? 'over' : '' }, `${over ? '▲ ' : ''}${digits(f.used)} ms`),
+      f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms${over ? ', over budget' : ''}`,
+      ` · ${why}${f.coarse ? ' · coarse' : ''}${f.rough ? ' · rough: hands are springs' : ''}`,
+      f.least && over ? ' · cannot be done for less' : '',
     );
+    receipt.dataset.over = String(over);
     receipt.dataset.used = String(f.used);
     receipt.dataset.allowed = f.allowed === null ? '' : String(f.allowed);
   });

@@ -2,6 +2,7 @@
 //! session's; this only forwards.
 
 use super::hub::{Answer, Hub, Queued, Refusal, Request, Rival, Work, message};
+use super::inbox::Backlog;
 use super::watch::{News, Unsaved, Watch, read_text};
 use super::{describe, frame, gallery};
 use crate::files;
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Time between ticks.
 pub const TICK: Duration = Duration::from_nanos(16_666_667);
+/// How long new commands may keep a tick waiting.
+const LISTEN: Duration = Duration::from_millis(8);
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// Ticks between frames while nothing changes: new clients and clocks need some.
@@ -136,6 +139,7 @@ pub struct Driver {
     /// Which client a hand belongs to: the one whose grab was accepted.
     owners: BTreeMap<u32, u32>,
     ghosts: Vec<Ghost>,
+    backlog: Backlog,
     /// As in [`Ghost`].
     worked: (f64, u32),
     recording: Recording,
@@ -167,6 +171,7 @@ impl Driver {
             home,
             owners: BTreeMap::new(),
             ghosts: Vec::new(),
+            backlog: Backlog::default(),
             worked: (0.0, 0),
             recording: Recording::default(),
             hub,
@@ -194,9 +199,13 @@ impl Driver {
             // Commands act as they come; a flood of them must not keep the clock from ticking.
             loop {
                 match inbox.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                    Ok(queued) => self.answer(queued.request),
+                    Ok(queued) => self.backlog.push(queued),
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return,
+                }
+                let start = Instant::now();
+                if !self.listen(inbox, &|| start.elapsed() >= LISTEN) {
+                    return;
                 }
                 if Instant::now() >= next {
                     break;
@@ -219,6 +228,16 @@ impl Driver {
                 next = now;
             }
         }
+    }
+
+    /// Answers what has come so far: all of it before the tick after the next, however slow ticks are, and of each hand's
+    /// drags the newest. False if nobody can ask any more.
+    fn listen(&mut self, inbox: &Receiver<Queued>, time_is_up: &dyn Fn() -> bool) -> bool {
+        let open = self.backlog.fill(inbox);
+        while let Some(queued) = self.backlog.next(time_is_up) {
+            self.answer(queued.request);
+        }
+        open
     }
 
     fn advance(&mut self, elapsed: f64) {
@@ -646,3 +665,7 @@ fn place(c: &Complaint) -> Value {
 #[cfg(test)]
 #[path = "tests_compare.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "tests_slow.rs"]
+mod tests_slow;

@@ -30,7 +30,9 @@ pub fn encode(
         | u32::from(settings.mode == linkwork::session::Mode::Kinematic) << 1
         | u32::from(missed) << 2
         | u32::from(report.rejected.is_some()) << 3
-        | u32::from(report.timeline.scrubbed) << 4;
+        | u32::from(report.timeline.scrubbed) << 4
+        | u32::from(report.receipt.rough) << 5
+        | u32::from(report.receipt.least) << 6;
     let mut gaps = open_gaps(session.mechanism(), session.state(), settings.tolerance.max(LEAST_GAP));
     gaps.sort_by(|a, b| b.length().total_cmp(&a.length()));
     gaps.truncate(MOST_GAPS);

@@ -11,6 +11,7 @@ mod frame;
 mod gallery;
 mod http;
 mod hub;
+mod inbox;
 mod socket;
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,9 @@ pub struct Watch {
     path: PathBuf,
     /// As of the last look; `None` when the next look must read the file whatever the system says about it.
     seen: Option<Option<Stamp>>,
+    /// A change that the last look found. It counts when the next one finds nothing further: somebody may still be
+    /// writing, and an empty file or half a text is a scene of its own.
+    changing: Option<Option<Stamp>>,
     /// What the session took from the file or wrote to it last: this may be overwritten without a question.
     taken: String,
     /// Mesh files as of the last look.
@@ -62,7 +65,7 @@ pub struct Watch {
 impl Watch {
     /// Of a file that had this text a moment ago. The first look reads it again, so nothing slips in between.
     pub fn new(path: PathBuf, taken: String) -> Self {
-        Self { path, seen: None, taken, meshes: BTreeMap::new(), stale: false }
+        Self { path, seen: None, changing: None, taken, meshes: BTreeMap::new(), stale: false }
     }
 
     /// The text that the file has, as far as is known.
@@ -81,8 +84,14 @@ impl Watch {
         // Asked before reading: what changes after this line is news next time.
         let now = stamp(&self.path);
         if self.seen.as_ref() == Some(&now) {
+            self.changing = None;
             return None;
         }
+        if self.changing.as_ref() != Some(&now) {
+            self.changing = Some(now);
+            return None;
+        }
+        self.changing = None;
         let back = self.seen == Some(None);
         let gone = now.is_none();
         self.seen = Some(now);

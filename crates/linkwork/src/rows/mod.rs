@@ -413,16 +413,6 @@ impl Rows {
         }
     }
 
-    /// Another unit for one row. False: the rows of its kind are not written out.
-    #[cfg(test)]
-    pub(crate) fn scale_row(&mut self, row: usize, unit: f64) -> bool {
-        let g = &self.groups[self.group_at[row] as usize];
-        let Kind::General { row: first, .. } = g.kind else { return false };
-        let at = first as usize + row - g.first;
-        self.general[at].as_flattened_mut().iter_mut().for_each(|x| *x *= unit);
-        true
-    }
-
     pub(crate) fn clear(&mut self) {
         self.groups.clear();
         self.keys.clear();
@@ -438,6 +428,23 @@ impl Rows {
         self.layout.clear();
         self.squares.clear();
         self.bounces.clear();
+    }
+}
+
+#[cfg(test)]
+impl Rows {
+    /// Every row written out, none known by its arms: what tests change afterwards.
+    pub(crate) fn write_out(&mut self) -> &mut Vec<[HalfRow; 2]> {
+        let general: Vec<[HalfRow; 2]> = (0..self.len()).map(|r| self.row(r)).collect();
+        self.layout.clear();
+        self.arms.clear();
+        self.points = vec![[Vector::ZERO; 2]; self.groups.len()];
+        for (k, g) in self.groups.iter_mut().enumerate() {
+            g.kind = Kind::General { row: g.first as u32, block: k as u32 };
+            self.layout.others.push(k as u32);
+        }
+        self.general = general;
+        &mut self.general
     }
 }
 

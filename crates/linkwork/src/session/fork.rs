@@ -1,8 +1,9 @@
 //! A second session from the present moment of the first: the same scene, state and hands, under other settings.
 
+use super::guard::Guard;
 use super::history::{Edits, Ring};
 use super::log::Log;
-use super::{Session, tick};
+use super::{Session, budget};
 use crate::measure::Meter;
 use crate::rows::Rows;
 use crate::step::Workspace;
@@ -33,7 +34,11 @@ impl Session {
             edits: Edits::default(),
             // The same clock to the fraction of a step: otherwise one would run behind the other.
             pace: self.pace,
-            cost: tick::Cost::default(),
+            cost: budget::Cost::default(),
+            rough_cost: budget::Cost::default(),
+            fresh: true,
+            guard: Guard::new(&self.base),
+            rough: None,
             since_drag: self.since_drag,
             settled: false,
             forces_known: false,

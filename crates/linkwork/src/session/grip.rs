@@ -33,6 +33,8 @@ const LAG: f64 = 0.012;
 const LEASH: f64 = 0.4;
 /// Radians, likewise.
 const TURN_LEASH: f64 = 0.4;
+/// Of its solid's size, how much of the way to a hand counts as a reason for motion in one step.
+const MOST_REACH: f64 = 0.2;
 /// A pull's spring, rad/s of the effective mass alone. What moves with the hand trails it by two parts in this of a second.
 const PULL: f64 = 20.0;
 /// The largest pull, in weights of the effective mass and of all that hangs on it.
@@ -147,6 +149,59 @@ impl Grip {
             self.pull = live.add_joint(joint)?;
         }
         Ok(())
+    }
+
+    /// Adds the tracker with a spring in place of the joint, whatever the mode: for steps that cannot afford to follow a
+    /// hand exactly. Between the effective mass of a solid alone, which could not move what hangs on it, and that of
+    /// everything, which a few iterations cannot move.
+    pub fn attach_spring(&self, m: &mut Mechanism) -> Result<(), ModelError> {
+        let mut tracker = Solid::fixed(format!("(hand {})", self.hand));
+        tracker.kernel = Kernel::Scripted(self.script);
+        tracker.pose = self.resume;
+        m.trajectories.push(Trajectory::default());
+        self.script(m, 0.0, self.resume, 0.0, self.resume);
+        let id = m.add_solid(tracker)?;
+        let frames = (Frame::point(id, Vector::ZERO), Frame::point(self.solid, self.point));
+        let hold = if self.mode == GripMode::PinPose { Joint::weld } else { Joint::ball };
+        let mut joint = hold(frames.0, frames.1).with_rank(Rank::Secondary);
+        joint.most_force = self.most_force / 3.0_f64.sqrt();
+        let mass = if self.is_pin() { (self.mass * self.load).sqrt() } else { self.mass };
+        joint.compliance = 1.0 / (mass * PULL * PULL);
+        joint.damping = 2.0 * mass * PULL;
+        m.add_joint(joint)?;
+        Ok(())
+    }
+
+    /// Sends the tracker of [`Grip::attach_spring`] where that of the live mechanism goes.
+    pub fn aim_spring(&self, m: &mut Mechanism, live: &Mechanism) {
+        let k = self.script.0 as usize;
+        m.trajectories[k].keys.clone_from(&live.trajectories[k].keys);
+    }
+
+    /// How far the grabbed point was from where its tracker is now, turns at the solid's far end included: what this hand
+    /// explains of a step. A hand at the other end of the room explains no more than one on a short arm.
+    pub fn reach(&self, live: &Mechanism, before: &State, now: &State) -> f64 {
+        let (held, tracker) = (self.held(live, before), now.pose(live, self.tracker));
+        let mut away = held.translation.distance(tracker.translation);
+        if self.mode == GripMode::PinPose {
+            away +=
+                log(tracker.rotation * held.rotation.inverse()).length() * live.solid(self.solid).extent();
+        }
+        away.min(MOST_REACH * live.solid(self.solid).extent())
+    }
+
+    /// Puts the tracker at a share of the way from the grabbed point to where it is.
+    pub fn hold_back(&self, live: &Mechanism, s: &mut State, share: f64) {
+        if share >= 1.0 {
+            return;
+        }
+        let (held, tracker) = (self.held(live, s), s.pose(live, self.tracker));
+        let at = held.translation + (tracker.translation - held.translation) * share;
+        let turn = log(tracker.rotation * held.rotation.inverse());
+        let rotation = exp(turn * share) * held.rotation;
+        s.set_pose(live, self.tracker, Pose::from_parts(at, rotation.normalize()));
+        s.velocities[self.tracker.index()] *= share;
+        s.spins[self.tracker.index()] *= share;
     }
 
     /// A pull has no part in what follows the hands while time passes.

@@ -51,7 +51,8 @@ impl Moment {
 fn bytes(s: &State) -> usize {
     std::mem::size_of::<State>()
         + s.centers.len() * 13 * 8
-        + (s.angles.len() + 0) * 8 + s.memory.islands.iter().map(|i| i.size()).sum::<usize>()
+        + s.angles.len() * 8
+        + s.memory.islands.iter().map(|i| i.size()).sum::<usize>()
 }
 
 /// Snapshots of the recent past, in order of time.

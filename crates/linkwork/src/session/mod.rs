@@ -23,6 +23,9 @@
 //! # Ok::<(), linkwork::session::SessionError>(())
 //! ```
 
+mod act;
+mod attempt;
+mod budget;
 mod check;
 mod command;
 mod document;
@@ -30,10 +33,12 @@ mod edit;
 mod forces;
 mod fork;
 mod grip;
+mod guard;
 mod heft;
 mod history;
 mod log;
 mod report;
+mod rough;
 mod tick;
 
 pub use command::{Applied, Command, Complaint, GripMode, Mode, Past, Policy, SessionError, Which};
@@ -52,12 +57,14 @@ use crate::scene::{self, Scene};
 use crate::solid::SolidId;
 use crate::solve::SolverKind;
 use crate::state::State;
-use crate::step::{Method, Pace, Workspace};
+use crate::step::{Pace, Workspace};
 use check::{check_finite, quaternion, settings_of};
-use document::{Document, find_joint, find_solid, with_joint};
+use document::{Document, find_solid};
 use edit::Occasion;
 use grip::Grip;
+use guard::Guard;
 use history::{Edits, Moment, Ring};
+use rough::Rough;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -87,7 +94,15 @@ pub struct Session {
     history: Ring,
     edits: Edits,
     pace: Pace,
-    cost: tick::Cost,
+    /// What exact iterations cost, and rough ones.
+    cost: budget::Cost,
+    rough_cost: budget::Cost,
+    /// The next step analyses the pattern of the matrix before it can begin.
+    fresh: bool,
+    /// Islands of the scene, and what their steps may do.
+    guard: Guard,
+    /// For steps that cannot afford a factorisation; made when the first one is due.
+    rough: Option<Box<Rough>>,
     /// Real seconds since a hand last moved.
     since_drag: f64,
     /// Nothing is left to do without time.
@@ -140,7 +155,11 @@ impl Session {
             gestures: 0,
             history: Ring::default(),
             edits: Edits::default(),
-            cost: tick::Cost::default(),
+            cost: budget::Cost::default(),
+            rough_cost: budget::Cost::default(),
+            fresh: true,
+            guard: Guard::default(),
+            rough: None,
             since_drag: f64::INFINITY,
             settled: false,
             forces_known: false,
@@ -154,6 +173,7 @@ impl Session {
             warnings,
         };
         session.size_up();
+        session.guard = Guard::new(&session.base);
         let open = session.assemble_if_open(Occasion::Load);
         session.warnings.extend(open);
         let start = session.scene_state();
@@ -236,176 +256,6 @@ impl Session {
         }
         applied.hash = hex(self.hash());
         Ok(applied)
-    }
-
-    fn act(
-        &mut self,
-        command: &Command,
-        mesh: &mut Files<'_>,
-        out: &mut Applied,
-    ) -> Result<(), SessionError> {
-        let bad = |what: &str| Err(SessionError::BadValue { what: what.to_owned() });
-        match command {
-            Command::Grab { hand, solid, point, mode, rotation } => {
-                self.grab(*hand, solid, *point, *mode, *rotation)?;
-            }
-            Command::Drag { hand, position, rotation } => {
-                let turned = rotation.map(quaternion).transpose()?;
-                let grip = self.grip(*hand)?;
-                grip.target.translation = Vector::from_array(*position);
-                if let Some(q) = turned {
-                    grip.target.rotation = (q * grip.grasp).normalize();
-                }
-                self.since_drag = 0.0;
-            }
-            Command::Release { hand } => {
-                self.grip(*hand)?;
-                self.release(|g| g.hand == *hand);
-                self.end_gesture();
-            }
-            Command::Cancel { hand } => {
-                self.grip(*hand)?;
-                self.cancel(*hand, out);
-            }
-            Command::Run { on } => {
-                self.settings.running = *on;
-                self.pace = pace(&self.settings);
-            }
-            Command::Step { count } => {
-                if count.unsigned_abs() > MOST_STEPS {
-                    return bad("too many steps at once: a thousand at the most");
-                }
-                self.steps(*count, out);
-            }
-            Command::Scrub { to } => {
-                let found = match to {
-                    Past::Index(index) => self.history.at_index(*index),
-                    Past::Time(time) => self.history.at_time(*time),
-                };
-                let Some(state) = found.cloned() else {
-                    return Err(SessionError::Nothing { what: "show there".into() });
-                };
-                self.show(state, out);
-            }
-            Command::Branch => self.history.branch(),
-            Command::Undo | Command::Redo => self.undo(*command == Command::Redo, out)?,
-            Command::Reset => {
-                let moment = self.moment(None);
-                self.let_go(out);
-                self.edits.push(moment);
-                self.base = self.document.scene.mechanism.clone();
-                self.base.gravity = Vector::from_array(self.settings.gravity);
-                self.state = State::new(&self.base);
-                self.rebuild();
-                out.warnings.extend(self.assemble_if_open(Occasion::Load));
-                let start = self.scene_state();
-                self.history.restart(start);
-            }
-            Command::Mode { mode } => {
-                self.settings.mode = *mode;
-                if *mode == Mode::Kinematic {
-                    self.stop_motion();
-                }
-                self.pace = pace(&self.settings);
-            }
-            Command::Method { name } => {
-                if Method::from_name(name).is_none() {
-                    let known = Method::ALL.iter().map(|m| m.name().to_owned()).collect();
-                    return Err(SessionError::Unknown { name: name.clone(), known });
-                }
-                self.settings.method.clone_from(name);
-                // Methods leave different things for the next step, and cost different things.
-                self.state.memory = Default::default();
-                self.cost = tick::Cost::default();
-            }
-            Command::Solver { name } => {
-                if SolverKind::from_name(name).is_none() {
-                    let known = SolverKind::ALL.iter().map(|m| m.name().to_owned()).collect();
-                    return Err(SessionError::Unknown { name: name.clone(), known });
-                }
-                self.settings.solver.clone_from(name);
-                self.cost = tick::Cost::default();
-            }
-            Command::Tolerance { value } => {
-                if !(1e-14..=1.0).contains(value) {
-                    return bad("the tolerance must be between 1e-14 and 1");
-                }
-                self.settings.tolerance = *value;
-            }
-            Command::TimeStep { seconds } => {
-                if !(1e-6..=1.0).contains(seconds) {
-                    return bad("the step must be between a microsecond and a second");
-                }
-                self.settings.step = *seconds;
-                self.pace = pace(&self.settings);
-            }
-            Command::Iterations { count } => {
-                if !(1..=10_000).contains(count) {
-                    return bad("iterations must be between 1 and 10000");
-                }
-                self.settings.iterations = *count;
-            }
-            Command::SolverIterations { count } => {
-                if !(1..=1_000_000).contains(count) {
-                    return bad("solver iterations must be between 1 and 1000000");
-                }
-                self.settings.solver_iterations = *count;
-            }
-            Command::Gravity { value } => {
-                if value.iter().any(|g| g.abs() > 1e4) {
-                    return bad("gravity must be below 10000 m/s^2");
-                }
-                self.settings.gravity = *value;
-                self.base.gravity = Vector::from_array(*value);
-                self.live.gravity = self.base.gravity;
-                self.reach.gravity = self.base.gravity;
-                // How strong a hand is goes with the weights it has to lift.
-                if !self.grips.is_empty() {
-                    self.remember_trackers();
-                    self.rebuild();
-                }
-            }
-            Command::Speed { factor } => {
-                if !(1e-3..=1e3).contains(factor) {
-                    return bad("the speed must be between 0.001 and 1000");
-                }
-                self.settings.speed = *factor;
-                self.pace = pace(&self.settings);
-            }
-            Command::Budget { ms } => {
-                if ms.is_some_and(|ms| !(1e-3..=1e6).contains(&ms)) {
-                    return bad("the budget must be between a microsecond and a quarter of an hour");
-                }
-                self.settings.budget_ms = *ms;
-            }
-            Command::Policy { policy } => self.settings.policy = *policy,
-            Command::Enable { joint, on } => {
-                let id = find_joint(&self.base, joint)?;
-                if self.base.joint(id).enabled != *on {
-                    let moment = self.moment(None);
-                    self.edits.push(moment);
-                    self.remember_trackers();
-                    self.base.edit_joint(id, |j| j.enabled = *on);
-                    self.rebuild();
-                    out.warnings.extend(self.assemble_if_open(Occasion::Edit));
-                    self.snapshot();
-                }
-            }
-            Command::SetText { text } => self.set_text(text, None, mesh, out)?,
-            Command::AddConstraint { .. } => {
-                let text = with_joint(&self.document.text, &self.base, &self.state, command)?;
-                let added = self.base.joints().len() as u32;
-                self.set_text(&text, None, mesh, out)?;
-                out.joint = Some(added);
-            }
-            Command::DeleteConstraint { joint } => {
-                let id = find_joint(&self.base, joint)?;
-                let text = scene::remove_joint(&self.document.text, id)
-                    .ok_or_else(|| SessionError::NoJoint { joint: joint.to_string() })?;
-                self.set_text(&text, Some(id), mesh, out)?;
-            }
-        }
-        Ok(())
     }
 
     fn grip(&mut self, hand: u32) -> Result<&mut Grip, SessionError> {
@@ -552,8 +402,8 @@ impl Session {
             state.rotations.truncate(solids);
             state.velocities.truncate(solids);
             state.spins.truncate(solids);
-            // Pulls have rows of their own; pins have none in a step.
-            if self.grips.iter().any(|g| !g.is_pin()) {
+            // Pulls have rows of their own; pins have none in a step, unless they were springs in a rough one.
+            if self.rough.is_some() || self.grips.iter().any(|g| !g.is_pin()) {
                 state.memory = Default::default();
             }
         }
@@ -593,6 +443,9 @@ impl Session {
         self.reach_workspace = Workspace::default();
         self.meter = Meter::default();
         self.rows = Rows::default();
+        self.guard = Guard::new(&self.base);
+        self.rough = None;
+        self.fresh = true;
         self.damping = 0.0;
         self.forces_known = false;
         self.rejected = None;
@@ -604,6 +457,12 @@ impl Session {
         let movable = self.base.solids().iter().filter(|s| !s.is_fixed());
         let (sum, count) = movable.fold((0.0, 0), |(sum, n), s| (sum + s.extent(), n + 1));
         self.torn = if count > 0 { 0.5 * sum / f64::from(count) } else { 1.0 };
+    }
+
+    /// Another method or solver costs something else.
+    fn forget_costs(&mut self) {
+        self.cost = budget::Cost::default();
+        self.rough_cost = budget::Cost::default();
     }
 
     fn solver(&self) -> SolverKind {

@@ -48,6 +48,9 @@ pub struct Effort {
     pub substeps: u32,
     /// Less than all: a hand moves.
     pub coarse: bool,
+    /// Without a factorisation: passes over the rows, and hands are springs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rough: bool,
     /// How often the work may ask whether its time is up before it is: a bound on everything together, pieces and
     /// iterations of solvers included. Zero: as often as it likes.
     #[serde(default)]
@@ -82,6 +85,12 @@ pub struct Receipt {
     pub limit: Limit,
     /// Less than all: a hand moves.
     pub coarse: bool,
+    /// The budget did not pay for a factorisation: some passes over the rows had to do, and hands pull like springs.
+    #[serde(default)]
+    pub rough: bool,
+    /// It was cut down to the least there is, a few passes over the rows. What it took beyond the budget cannot be saved.
+    #[serde(default)]
+    pub least: bool,
     /// Iterations that each step was allowed.
     pub iterations: u32,
     /// Tolerance that each step aimed for.
@@ -185,6 +194,9 @@ pub struct TickReport {
     pub iterations: u32,
     /// Iterations of the linear solver.
     pub solver_iterations: u32,
+    /// Steps in which something had motion that neither hands nor the motion before explain, and was slowed down.
+    #[serde(default)]
+    pub braked: u32,
     /// Largest gaps of everything rigid, grips not counted.
     pub gaps: Gap,
     /// The most open constraint, if any is open at all.

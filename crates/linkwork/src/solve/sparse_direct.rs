@@ -3,7 +3,7 @@
 //! Islands are independent systems and are factored side by side; the answer does not depend on how many threads do it,
 //! because no sum crosses an island.
 
-use super::sparse::{Numeric, Pivots, Shape, Symbolic};
+use super::sparse::{Diagonal, Numeric, Pivots, Shape, Symbolic};
 use super::{LinearSolver, Problem, SolveReport, Stop, TINY, Work, larger};
 use crate::graph::Sets;
 use crate::rows::{Group, Masses, Rows};
@@ -50,21 +50,22 @@ impl SparseDirect {
     fn is_current(&self, rows: &Rows, masses: &Masses) -> bool {
         self.pattern.len() == rows.groups.len()
             && self.moves.len() == masses.len()
-            && rows.groups.iter().zip(&self.pattern).all(|(g, p)| (g.solids, g.first, g.count) == *p)
+            && super::parallel::all_pairs(&rows.groups, &self.pattern, |g, p| {
+                (g.solids, g.first, g.count) == *p
+            })
             && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
     }
 
-    fn refactor(&mut self, damping: f64) {
-        let (active, softness) = (&self.active, &self.softness);
+    /// With new rows, or with those of the last time.
+    fn refactor(&mut self, p: Option<&Problem>, damping: f64) {
+        let d = &Diagonal { active: &self.active, softness: &self.softness, damping };
+        let p = p.map(|p| Problem { active: d.active, ..*p });
         super::parallel::each(
             &mut self.parts,
             |part| part.symbolic.flops,
-            |part| part.pivots = part.numeric.factor(&part.symbolic, active, softness, damping),
+            |part| part.pivots = part.numeric.factor(&part.symbolic, p.as_ref(), d),
         );
-        self.pivots = self.parts.iter().fold(Pivots::default(), |all, p| Pivots {
-            vanished: all.vanished + p.pivots.vanished,
-            least: all.least.min(p.pivots.least),
-        });
+        self.pivots = self.parts.iter().fold(Pivots::default(), |all, p| all.and(p.pivots));
         self.regularised = self.exact && damping != 0.0;
     }
 
@@ -78,7 +79,8 @@ impl SparseDirect {
                 report.stop = Stop::Time;
                 return;
             }
-            self.parts.iter_mut().for_each(|p| p.numeric.correct(&p.symbolic));
+            let d = &Diagonal { active: &self.active, softness: &self.softness, damping: 0.0 };
+            self.parts.iter_mut().for_each(|p| p.numeric.correct(&p.symbolic, d));
             let left = self.residual();
             report.iterations += 1;
             if !(left < report.residual) && (round > 0 || !left.is_finite()) {
@@ -102,8 +104,8 @@ impl SparseDirect {
 
     /// Brings the residual `b - A lambda` up to date. Tells its largest entry.
     fn residual(&mut self) -> f64 {
-        let (active, softness) = (&self.active, &self.softness);
-        self.parts.iter_mut().fold(0.0, |m, p| larger(m, p.numeric.measure(&p.symbolic, active, softness)))
+        let d = &Diagonal { active: &self.active, softness: &self.softness, damping: 0.0 };
+        self.parts.iter_mut().fold(0.0, |m, p| larger(m, p.numeric.measure(&p.symbolic, d)))
     }
 }
 
@@ -151,10 +153,8 @@ impl LinearSolver for SparseDirect {
         for (s, a) in self.softness.iter_mut().zip(&self.active) {
             *s = if *a { *s } else { 0.0 };
         }
-        let p = &Problem { active: &self.active, ..*p };
-        self.parts.iter_mut().for_each(|part| part.numeric.fill(&part.symbolic, p));
         self.exact = p.damping.is_none();
-        self.refactor(p.damping.unwrap_or(0.0));
+        self.refactor(Some(p), p.damping.unwrap_or(0.0));
     }
 
     /// First with the exact factorisation, in which dependent rows are left out: as good as it gets when the rows are
@@ -174,7 +174,7 @@ impl LinearSolver for SparseDirect {
             }
         }
         if !warm {
-            self.parts.iter_mut().for_each(|p| p.numeric.restart());
+            self.parts.iter_mut().for_each(|p| p.numeric.restart(&p.symbolic));
         }
         if !self.regularised {
             let rounds = if self.exact { work.iterations.clamp(1, 4) } else { 1 };
@@ -183,8 +183,8 @@ impl LinearSolver for SparseDirect {
             let may =
                 self.exact && self.pivots.vanished > 0 && report.stop != Stop::Time && work.iterations > 1;
             if may && conflict {
-                self.refactor(TINY);
-                self.parts.iter_mut().for_each(|p| p.numeric.restart());
+                self.refactor(None, TINY);
+                self.parts.iter_mut().for_each(|p| p.numeric.restart(&p.symbolic));
                 report.residual = cold;
             }
         }

@@ -1,6 +1,7 @@
 //! What goes into a front before its pivots are eliminated: products of scaled rows, and what its children left.
 
 use super::lanes::{Lane, Quad};
+use super::numbers::Numbers;
 use super::units::{Child, NONE, Step, Unit};
 use crate::solve::VANISHES;
 
@@ -149,7 +150,7 @@ pub(super) fn multiply<V: Lane>(
 pub(super) fn extend_add<V: Lane>(
     panel: &mut [V],
     pool: &mut [V],
-    packed: &[Quad],
+    packed: &[Numbers<Quad>],
     n: usize,
     p: usize,
     s: &Step,
@@ -160,7 +161,7 @@ pub(super) fn extend_add<V: Lane>(
     let (from, to) = (c.update as usize, s.update as usize);
     if c.lane != NONE {
         // Of a pack: one lane of it.
-        let source = &packed[from..from + m * m];
+        let source = &packed[c.task as usize].updates[from..from + m * m];
         let target = &mut pool[to..to + below * below];
         let lane = c.lane as usize;
         return add_columns(panel, target, n, p, map, |i| V::from_fn(|_| source[i].0[lane]));

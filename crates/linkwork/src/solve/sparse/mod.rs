@@ -14,11 +14,15 @@
 mod assembly;
 mod kernels;
 mod lanes;
+mod numbers;
 mod numeric;
 mod scale;
 mod substitute;
 mod symbolic;
+#[cfg(test)]
+mod tests;
 mod units;
 
-pub(crate) use numeric::{Numeric, Pivots};
+pub(crate) use numbers::{Diagonal, Pivots};
+pub(crate) use numeric::Numeric;
 pub(crate) use symbolic::{Shape, Symbolic};

@@ -1,583 +1,162 @@
-//! The numbers of a factorisation: scale rows, fill fronts, eliminate pivots, substitute. Allocates nothing after the
-//! first time.
+//! The numbers of a factorisation of one island: what tasks do side by side, and what the rest does after them.
+//!
+//! Every sum has one order, which the topology fixes: what packs hand to the rest is added up here, pack by pack.
 
-use super::assembly::{diagonal, dot, extend_add, multiply};
-use super::kernels::{Kernel, Scratch};
-use super::lanes::{LANES, Lane, Quad};
-use super::scale::{arms_of, roots, scale_ball, side_by_side};
-use super::substitute::{backward_few, backward_many, forward_few, forward_many};
+use super::lanes::{LANES, Quad};
+use super::numbers::{Diagonal, Numbers, Pivots, on};
 use super::symbolic::Symbolic;
-use super::units::{LARGE, NONE, Room, Step, Unit, Units};
-use crate::solve::{Problem, larger};
-
-/// Numbers of all units of one width. Rows are in elimination order, unit by unit.
-#[derive(Clone, Debug, Default)]
-struct Numbers<V> {
-    /// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`.
-    w: Vec<[[V; 6]; 2]>,
-    /// Per row: the first of a ball joint's, of which the linear parts are multiples of the unit matrix.
-    ball: Vec<bool>,
-    /// Per solid: root of the inverse mass, lower factor of the inverse inertia.
-    roots: Vec<[V; 7]>,
-    /// Per solid: `W^T lambda`.
-    y: Vec<[V; 6]>,
-    panels: Vec<V>,
-    updates: Vec<V>,
-    inverse: Vec<V>,
-    /// Right side, what is left of it, answer, and correction.
-    b: Vec<V>,
-    residual: Vec<V>,
-    lambda: Vec<V>,
-    x: Vec<V>,
-    scratch: Scratch<V>,
-}
-
-/// What became of the pivots.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pivots {
-    /// Rows left out, because they depend on others.
-    pub vanished: usize,
-    /// The smallest of the others, as a share of its row's own diagonal.
-    pub least: f64,
-}
-
-impl Default for Pivots {
-    fn default() -> Self {
-        Self { vanished: 0, least: 1.0 }
-    }
-}
+use super::units::{LARGE, Task, Units};
+use crate::solve::{Problem, larger, parallel};
+use std::slice::from_ref;
 
 /// Factor and scratch of one island.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numeric {
-    packed: Numbers<Quad>,
+    /// Per task.
+    packed: Vec<Numbers<Quad>>,
     single: Numbers<f64>,
-}
-
-/// Defines a method that runs with wide registers where the machine has them. Multiplications and additions stay separate,
-/// so the bits are the same with and without.
-macro_rules! wide {
-    ($(#[$doc:meta])* $name:ident, $avx2:ident, $here:ident, ($($arg:ident: $type:ty),*) -> $out:ty) => {
-        $(#[$doc])*
-        pub fn $name(&mut self, $($arg: $type),*) -> $out {
-            #[cfg(target_arch = "x86_64")]
-            if std::is_x86_feature_detected!("avx2") {
-                // SAFETY: the feature was just detected.
-                #[allow(unsafe_code)]
-                return unsafe { self.$avx2($($arg),*) };
-            }
-            self.$here($($arg),*)
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2")]
-        fn $avx2(&mut self, $($arg: $type),*) -> $out {
-            self.$here($($arg),*)
-        }
-    };
+    /// The motion of what tasks know by themselves is that of the answer.
+    gathered: bool,
 }
 
 impl Numeric {
     pub fn resize(&mut self, s: &Symbolic) {
         let u = &s.units;
-        self.packed.resize(&u.packed, if u.packs.is_empty() { 0 } else { LARGE }, 0);
+        self.packed.resize_with(u.tasks.len(), Numbers::default);
+        self.packed.iter_mut().zip(&u.tasks).for_each(|(n, t)| n.resize(&t.room, LARGE, 0));
         self.single.resize(&u.single, u.largest_front, u.largest_scaled);
     }
 
-    wide!(
-        /// Scales the rows.
-        fill, fill_avx2, fill_here, (s: &Symbolic, p: &Problem) -> ());
-    wide!(
-        /// Factors `W W^T + softness + damping * diag(W W^T)`; rows that are not active get a unit pivot. Without damping
-        /// rows that depend on others are left out (`lambda = 0`), which is exact as long as they ask for nothing new.
-        factor, factor_avx2, factor_here, (s: &Symbolic, active: &[bool], softness: &[f64], damping: f64) -> Pivots);
-    wide!(
-        /// Takes the right side over, zero where rows are not active. Tells its largest entry.
-        start, start_avx2, start_here, (s: &Symbolic, active: &[bool], b: &[f64]) -> f64);
-    wide!(
-        /// `lambda += (factored matrix)^-1 residual`.
-        correct, correct_avx2, correct_here, (s: &Symbolic) -> ());
-    wide!(
-        /// `out = (factored matrix)^-1 b`, zero where rows are not active. Nothing is checked, nothing else is touched.
-        substitute, substitute_avx2, substitute_here, (s: &Symbolic, active: &[bool], b: &[f64], out: &mut [f64]) -> ());
-    wide!(
-        /// `residual = b - W W^T lambda` on active rows. Tells its largest entry.
-        measure, measure_avx2, measure_here, (s: &Symbolic, active: &[bool], softness: &[f64]) -> f64);
-
-    #[inline(always)]
-    fn fill_here(&mut self, s: &Symbolic, p: &Problem) {
-        for u in &s.units.packs {
-            self.packed.fill(u, p);
-        }
-        self.single.fill(&s.units.rest, p);
+    /// Factors `W W^T + softness + damping * diag(W W^T)`; rows that are not active get a unit pivot. Without damping rows
+    /// that depend on others are left out (`lambda = 0`), which is exact as long as they ask for nothing new. Without a
+    /// problem the rows are those of the last one.
+    pub fn factor(&mut self, s: &Symbolic, p: Option<&Problem>, d: &Diagonal) -> Pivots {
+        self.each(&s.units, |task, n| n.prepare(&task.packs, p, d, &[]));
+        self.single.prepare(from_ref(&s.units.rest), p, d, &self.packed);
+        self.packed.iter().fold(self.single.pivots, |all, n| all.and(n.pivots))
     }
 
-    #[inline(always)]
-    fn factor_here(&mut self, s: &Symbolic, active: &[bool], softness: &[f64], damping: f64) -> Pivots {
-        let (mut vanished, mut steepest) = (0.0, 1.0);
-        for u in &s.units.packs {
-            let (gone, most) = self.packed.factor(u, active, softness, damping, &[]);
-            vanished += (0..u.lanes).map(|l| gone.0[l]).sum::<f64>();
-            steepest = most.0.into_iter().fold(steepest, larger);
-        }
-        let (gone, most) = self.single.factor(&s.units.rest, active, softness, damping, &self.packed.updates);
-        let steepest = larger(steepest, most);
-        let least = if steepest.is_finite() { 1.0 / steepest } else { 0.0 };
-        Pivots { vanished: (vanished + gone) as usize, least }
-    }
-
-    #[inline(always)]
-    fn start_here(&mut self, s: &Symbolic, active: &[bool], b: &[f64]) -> f64 {
-        let mut most = 0.0;
-        for u in &s.units.packs {
-            most = larger(most, self.packed.start(u, active, b));
-        }
-        larger(most, self.single.start(&s.units.rest, active, b))
+    /// Takes the right side over, zero where rows are not active. Tells its largest entry.
+    pub fn start(&mut self, s: &Symbolic, active: &[bool], b: &[f64]) -> f64 {
+        self.each(&s.units, |task, n| n.begin(&task.packs, active, b));
+        self.single.begin(from_ref(&s.units.rest), active, b);
+        self.most()
     }
 
     /// Takes a guess over.
     pub fn guess(&mut self, s: &Symbolic, active: &[bool], lambda: &[f64]) {
-        for u in &s.units.packs {
-            let into = &mut self.packed.lambda[u.base..];
-            // Lanes that repeat another one must repeat it here too: what is left of them is looked at.
-            u.each_row(LANES, LANES, |at, lane, r| {
-                into[at].set(lane, if on(active, r) { lambda[r] } else { 0.0 })
-            });
+        self.gathered = false;
+        for (task, n) in s.units.tasks.iter().zip(&mut self.packed) {
+            for u in &task.packs {
+                let into = &mut n.lambda[u.base..];
+                // Lanes that repeat another one must repeat it here too: what is left of them is looked at.
+                u.each_row(LANES, LANES, |at, lane, r| {
+                    into[at].0[lane] = if on(active, r) { lambda[r] } else { 0.0 }
+                });
+            }
         }
         let into = &mut self.single.lambda;
         s.units.rest.each_row(1, 1, |at, _, r| into[at] = if on(active, r) { lambda[r] } else { 0.0 });
     }
 
     /// Forgets the answer: what is left is the right side.
-    pub fn restart(&mut self) {
-        self.packed.restart();
+    pub fn restart(&mut self, s: &Symbolic) {
+        self.gathered = false;
+        self.each(&s.units, |_, n| n.restart());
         self.single.restart();
     }
 
     /// Takes the last correction back.
     pub fn undo(&mut self, s: &Symbolic) {
-        for u in &s.units.packs {
-            self.packed.undo(u);
-        }
-        self.single.undo(&s.units.rest);
+        self.gathered = false;
+        self.packed.iter_mut().zip(&s.units.tasks).for_each(|(n, task)| n.undo(&task.packs));
+        self.single.undo(from_ref(&s.units.rest));
     }
 
     /// Hands the answer out.
     pub fn answer(&self, s: &Symbolic, lambda: &mut [f64]) {
-        for u in &s.units.packs {
-            let from = &self.packed.lambda[u.base..];
-            u.each_row(LANES, u.lanes, |at, lane, r| lambda[r] = from[at].0[lane]);
+        for (task, n) in s.units.tasks.iter().zip(&self.packed) {
+            for u in &task.packs {
+                let from = &n.lambda[u.base..];
+                u.each_row(LANES, u.lanes, |at, lane, r| lambda[r] = from[at].0[lane]);
+            }
         }
         let from = &self.single.lambda;
         s.units.rest.each_row(1, 1, |at, _, r| lambda[r] = from[at]);
     }
 
-    #[inline(always)]
-    fn correct_here(&mut self, s: &Symbolic) {
+    /// `lambda += (factored matrix)^-1 residual`. What is left has to be measured next.
+    pub fn correct(&mut self, s: &Symbolic, d: &Diagonal) {
         self.single.x.copy_from_slice(&self.single.residual);
-        self.packed.x.copy_from_slice(&self.packed.residual);
-        self.solve_x(s);
-        for (l, x) in self.single.lambda.iter_mut().zip(&self.single.x) {
-            *l += *x;
-        }
-        for u in &s.units.packs {
-            let own = u.base..u.base + u.scalars;
-            for (l, x) in self.packed.lambda[own.clone()].iter_mut().zip(&self.packed.x[own]) {
-                *l += *x;
-            }
+        self.each(&s.units, |task, n| n.forward_residual(&task.packs));
+        self.turn(s);
+        let rest = std::mem::take(&mut self.single.x);
+        self.each(&s.units, |task, n| n.correct_from(&task.packs, &rest, d));
+        self.single.lambda.iter_mut().zip(&rest).for_each(|(l, x)| *l += *x);
+        self.single.x = rest;
+        self.gathered = true;
+    }
+
+    /// `out = (factored matrix)^-1 b`, zero where rows are not active. Nothing is checked, nothing else is touched.
+    pub fn substitute(&mut self, s: &Symbolic, active: &[bool], b: &[f64], out: &mut [f64]) {
+        self.single.load(&s.units.rest, active, b);
+        self.each(&s.units, |task, n| n.forward_right_side(&task.packs, active, b));
+        self.turn(s);
+        let rest = std::mem::take(&mut self.single.x);
+        self.each(&s.units, |task, n| n.backward_from(&task.packs, &rest));
+        self.single.x = rest;
+        self.single.store(&s.units.rest, out);
+        for (task, n) in s.units.tasks.iter().zip(&self.packed) {
+            task.packs.iter().for_each(|u| n.store(u, out));
         }
     }
 
-    #[inline(always)]
-    fn substitute_here(&mut self, s: &Symbolic, active: &[bool], b: &[f64], out: &mut [f64]) {
-        let Units { packs, rest, .. } = &s.units;
-        self.single.load(rest, active, b);
-        packs.iter().for_each(|u| self.packed.load(u, active, b));
-        self.solve_x(s);
-        self.single.store(rest, out);
-        packs.iter().for_each(|u| self.packed.store(u, out));
-    }
-
-    /// `x = (L D L^T)^-1 x`.
-    #[inline(always)]
-    fn solve_x(&mut self, s: &Symbolic) {
-        let Units { packs, rest, .. } = &s.units;
-        let (packed, single) = (&mut self.packed, &mut self.single);
-        for u in packs {
-            packed.forward(u);
-            for (x, home) in packed.x[u.base + u.scalars..].iter().zip(u.outside.chunks_exact(Quad::WIDTH)) {
-                for l in 0..u.lanes {
-                    single.x[home[l] as usize] += x.0[l];
+    /// The rest, between the two walks of the packs.
+    fn turn(&mut self, s: &Symbolic) {
+        for (task, n) in s.units.tasks.iter().zip(&self.packed) {
+            for u in &task.packs {
+                for (x, home) in n.x[u.base + u.scalars..].iter().zip(u.outside.chunks_exact(LANES)) {
+                    (0..u.lanes).for_each(|l| self.single.x[home[l] as usize] += x.0[l]);
                 }
             }
         }
-        single.forward(rest);
-        single.backward(rest);
-        for u in packs.iter().rev() {
-            let outside = &mut packed.x[u.base + u.scalars..];
-            for (x, home) in outside.iter_mut().zip(u.outside.chunks_exact(Quad::WIDTH)) {
-                *x = Quad::from_fn(|l| single.x[home[l] as usize]);
-            }
-            packed.backward(u);
-        }
+        self.single.turn(&s.units.rest);
     }
 
-    #[inline(always)]
-    fn measure_here(&mut self, s: &Symbolic, active: &[bool], softness: &[f64]) -> f64 {
-        let Units { packs, rest, .. } = &s.units;
-        let (packed, single) = (&mut self.packed, &mut self.single);
-        single.y.fill([0.0; 6]);
-        for u in packs {
-            packed.gather(u);
-            for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(Quad::WIDTH)) {
-                let y = &packed.y[u.solid_base + *local as usize];
-                for l in 0..u.lanes {
-                    for (sum, y) in single.y[home[l] as usize].iter_mut().zip(y) {
-                        *sum += y.0[l];
+    /// `residual = b - A lambda` on active rows, `A` without damping. Tells its largest entry.
+    pub fn measure(&mut self, s: &Symbolic, d: &Diagonal) -> f64 {
+        if !std::mem::take(&mut self.gathered) {
+            self.each(&s.units, |task, n| n.gather_all(&task.packs, d));
+        }
+        let rest = from_ref(&s.units.rest);
+        self.single.y.fill([0.0; 6]);
+        for (task, n) in s.units.tasks.iter().zip(&self.packed) {
+            for u in &task.packs {
+                for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(LANES)) {
+                    let y = &n.y[u.solid_base + *local as usize];
+                    for l in 0..u.lanes {
+                        let sum = &mut self.single.y[home[l] as usize];
+                        sum.iter_mut().zip(y).for_each(|(sum, y)| *sum += y.0[l]);
                     }
                 }
             }
         }
-        single.gather(rest);
-        let mut most = 0.0;
-        for u in packs {
-            for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(Quad::WIDTH)) {
-                let y = &mut packed.y[u.solid_base + *local as usize];
-                *y = std::array::from_fn(|k| Quad::from_fn(|l| single.y[home[l] as usize][k]));
-            }
-            most = larger(most, packed.scatter(u, active, softness));
-        }
-        larger(most, single.scatter(rest, active, softness))
-    }
-}
-
-/// Does the row take part?
-#[inline(always)]
-fn on(active: &[bool], row: usize) -> bool {
-    active.is_empty() || active[row]
-}
-
-impl Unit {
-    /// Place, lane and row in the mechanism of every row of the first `lanes` of `width` lanes.
-    fn each_row(&self, width: usize, lanes: usize, mut f: impl FnMut(usize, usize, usize)) {
-        for (node, rows) in self.nodes[..self.own_nodes].iter().zip(self.rows.chunks_exact(width)) {
-            if !node.hub {
-                for r in 0..node.count as usize {
-                    (0..lanes).for_each(|l| f(node.at as usize + r, l, rows[l] as usize + r));
-                }
-            }
-        }
+        self.single.gather_all(rest, d);
+        let shared = std::mem::take(&mut self.single.y);
+        self.each(&s.units, |task, n| n.scatter_all(&task.packs, &shared, d));
+        self.single.y = shared;
+        // The rest has nothing to take over from itself.
+        self.single.scatter_all(rest, &[], d);
+        self.most()
     }
 
-    /// Steps with the lists that are theirs.
-    fn walk(&self) -> impl DoubleEndedIterator<Item = (&Step, &[u32])> {
-        let below = |s: &Step| &self.below[s.below as usize..(s.below + s.rows) as usize];
-        self.steps.iter().map(move |s| (s, below(s)))
-    }
-}
-
-impl<V: Kernel> Numbers<V> {
-    fn resize(&mut self, room: &Room, front: usize, scaled: usize) {
-        let zero = V::default();
-        self.w.resize(room.rows, [[zero; 6]; 2]);
-        self.ball.resize(room.rows, false);
-        self.roots.resize(room.solids, [zero; 7]);
-        self.y.resize(room.solids, [zero; 6]);
-        self.panels.resize(room.panels, zero);
-        self.updates.resize(room.updates, zero);
-        for v in [&mut self.inverse, &mut self.b, &mut self.residual, &mut self.lambda, &mut self.x] {
-            v.resize(room.rows, zero);
-        }
-        let s = &mut self.scratch;
-        [&mut s.pivots, &mut s.least, &mut s.whole, &mut s.row]
-            .into_iter()
-            .for_each(|v| v.resize(front.max(1), zero));
-        s.scaled.resize(scaled, zero);
+    /// The largest entry that tasks and the rest have come across.
+    fn most(&self) -> f64 {
+        self.packed.iter().fold(self.single.most, |m, n| larger(m, n.most))
     }
 
-    #[inline(always)]
-    fn fill(&mut self, u: &Unit, p: &Problem) {
-        let scale = &mut self.roots[u.solid_base..];
-        for (c, solids) in scale.iter_mut().zip(u.solids.chunks_exact(V::WIDTH)) {
-            *c = roots(p.masses, solids);
-        }
-        let (w, scale) = (&mut self.w[u.base..], &*scale);
-        let ball = &mut self.ball[u.base..];
-        for (node, rows) in u.nodes.iter().zip(u.rows.chunks_exact(V::WIDTH)) {
-            if node.hub {
-                continue;
-            }
-            let count = node.count as usize;
-            let w = &mut w[node.at as usize..node.at as usize + count];
-            let arms = arms_of::<V>(p.rows, rows, count);
-            // A joint of which some rows do not take part is no multiple of the unit matrix any more.
-            let whole = |l: usize| p.active.is_empty() || (0..count).all(|r| p.active[rows[l] as usize + r]);
-            ball[node.at as usize] = arms.is_some() && (0..V::WIDTH).all(whole);
-            for side in 0..2 {
-                if node.solids[side] == NONE {
-                    w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
-                    continue;
-                }
-                let scale = &scale[node.solids[side] as usize];
-                if let Some(arms) = &arms {
-                    scale_ball(w, scale, arms, side);
-                    continue;
-                }
-                let [s, c0, c1, c2, c3, c4, c5] = *scale;
-                for (r, w) in w.iter_mut().enumerate() {
-                    let j: [V; 6] = side_by_side(p.rows, rows, r, side);
-                    w[side] = [
-                        j[0] * s,
-                        j[1] * s,
-                        j[2] * s,
-                        j[3] * c0 + j[4] * c1 + j[5] * c3,
-                        j[4] * c2 + j[5] * c4,
-                        j[5] * c5,
-                    ];
-                }
-            }
-            if !p.active.is_empty() {
-                for (r, w) in w.iter_mut().enumerate() {
-                    for l in (0..V::WIDTH).filter(|l| !p.active[rows[*l] as usize + r]) {
-                        w.as_flattened_mut().iter_mut().for_each(|x| x.set(l, 0.0));
-                    }
-                }
-            }
-        }
-    }
-
-    /// `packed`: the updates of packs, where the children of the rest are. Tells how many pivots vanished, and how many
-    /// times larger than a pivot its row's own diagonal is at most.
-    #[inline(always)]
-    fn factor(
-        &mut self,
-        u: &Unit,
-        active: &[bool],
-        softness: &[f64],
-        damping: f64,
-        packed: &[Quad],
-    ) -> (V, V) {
-        let Self { w, ball, panels, updates, inverse, scratch, .. } = self;
-        let (w, ball, inverse) = (&w[u.base..], &ball[u.base..], &mut inverse[u.base..]);
-        let (mut vanished, mut steepest) = (V::default(), V::default());
-        let (mut nodes, mut children, mut products, mut spokes) = (0, 0, 0, 0);
-        for s in &u.steps {
-            let (n, p) = (s.size(), s.pivots as usize);
-            let panel = &mut panels[s.panel..s.panel + n * p];
-            panel.fill(V::default());
-            for i in nodes..s.nodes as usize {
-                let Scratch { least, whole, .. } = scratch;
-                diagonal(u, i, s, w, ball, active, softness, damping, panel, least, whole);
-            }
-            for t in &u.products[products..s.products as usize] {
-                let (a, b) = (t.a as usize, t.b as usize);
-                let balls = ball[a] && ball[b];
-                let (a, b) = (&w[a..a + t.size[0] as usize], &w[b..b + t.size[1] as usize]);
-                let sides = t.sides.map(|s| s as usize & 1);
-                // Told apart here, so that each has loops of known length.
-                if balls {
-                    multiply(panel, n, t.start as usize, a, b, sides, true);
-                } else {
-                    multiply(panel, n, t.start as usize, a, b, sides, false);
-                }
-            }
-            for t in &u.spokes[spokes..s.spokes as usize] {
-                for r in 0..t.count as usize {
-                    for (k, x) in w[t.a as usize + r][t.side as usize].iter().enumerate() {
-                        panel[t.start as usize + r * t.steps[0] as usize + k * t.steps[1] as usize] += *x;
-                    }
-                }
-            }
-            let below = s.rows as usize;
-            let fresh = children == s.children as usize;
-            if !fresh {
-                updates[s.update as usize..s.update as usize + below * below].fill(V::default());
-            }
-            for c in &u.children[children..s.children as usize] {
-                extend_add(
-                    panel,
-                    updates,
-                    packed,
-                    n,
-                    p,
-                    s,
-                    c,
-                    &u.maps[c.map as usize..(c.map + c.rows) as usize],
-                );
-            }
-            let update = &mut updates[s.update as usize..s.update as usize + below * below];
-            let inverse = &mut inverse[s.first as usize..s.first as usize + p];
-            vanished += V::eliminate(panel, update, n, p, inverse, scratch, fresh);
-            // A pivot that has vanished has no inverse, and so does not count.
-            for (i, whole) in inverse.iter().zip(&scratch.whole) {
-                steepest = steepest.zip(*i * *whole, larger);
-            }
-            (nodes, children) = (s.nodes as usize, s.children as usize);
-            (products, spokes) = (s.products as usize, s.spokes as usize);
-        }
-        (vanished, steepest)
-    }
-
-    #[inline(always)]
-    fn start(&mut self, u: &Unit, active: &[bool], b: &[f64]) -> f64 {
-        let (into, residual) = (&mut self.b[u.base..], &mut self.residual[u.base..]);
-        let mut most = V::default();
-        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
-            if node.hub {
-                continue;
-            }
-            for r in 0..node.count as usize {
-                let value = |l: usize| {
-                    let row = rows[l] as usize + r;
-                    if on(active, row) { b[row] } else { 0.0 }
-                };
-                let x = V::from_fn(value);
-                into[node.at as usize + r] = x;
-                residual[node.at as usize + r] = x;
-                most = most.zip(x, |m, x| larger(m, x.abs()));
-            }
-        }
-        (0..V::WIDTH).fold(0.0, |m, l| larger(m, most.lane(l)))
-    }
-
-    /// `x` from a right side.
-    #[inline(always)]
-    fn load(&mut self, u: &Unit, active: &[bool], b: &[f64]) {
-        let x = &mut self.x[u.base..u.base + u.height(V::WIDTH)];
-        x[u.scalars..].fill(V::default());
-        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
-            let x = &mut x[node.at as usize..node.at as usize + node.count as usize];
-            if node.hub {
-                x.fill(V::default());
-                continue;
-            }
-            for (r, x) in x.iter_mut().enumerate() {
-                *x = V::from_fn(|l| {
-                    let row = rows[l] as usize + r;
-                    if on(active, row) { b[row] } else { 0.0 }
-                });
-            }
-        }
-    }
-
-    /// The answer from `x`.
-    #[inline(always)]
-    fn store(&self, u: &Unit, out: &mut [f64]) {
-        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
-            if node.hub {
-                continue;
-            }
-            let x = &self.x[u.base + node.at as usize..][..node.count as usize];
-            for l in 0..u.lanes {
-                let out = &mut out[rows[l] as usize..][..x.len()];
-                out.iter_mut().zip(x).for_each(|(o, x)| *o = x.lane(l));
-            }
-        }
-    }
-
-    fn restart(&mut self) {
-        self.residual.copy_from_slice(&self.b);
-        self.lambda.fill(V::default());
-    }
-
-    fn undo(&mut self, u: &Unit) {
-        let own = u.base..u.base + u.scalars;
-        self.lambda[own.clone()].iter_mut().zip(&self.x[own]).for_each(|(l, x)| *l -= *x);
-    }
-
-    /// `y = W^T lambda` of the unit's solids; the rest adds to what packs have left there.
-    #[inline(always)]
-    fn gather(&mut self, u: &Unit) {
-        let (w, lambda) = (&self.w[u.base..], &self.lambda[u.base..]);
-        let y = &mut self.y[u.solid_base..u.solid_base + u.solids.len() / V::WIDTH];
-        if V::WIDTH > 1 {
-            y.fill([V::default(); 6]);
-        }
-        for node in u.nodes[..u.own_nodes].iter().filter(|n| !n.hub) {
-            let rows = node.at as usize..node.at as usize + node.count as usize;
-            let (w, lambda) = (&w[rows.clone()], &lambda[rows]);
-            for side in 0..2 {
-                if node.solids[side] == NONE {
-                    continue;
-                }
-                let y = &mut y[node.solids[side] as usize];
-                let mut sum = *y;
-                for (w, l) in w.iter().zip(lambda) {
-                    for k in 0..6 {
-                        sum[k] += w[side][k] * *l;
-                    }
-                }
-                *y = sum;
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn scatter(&mut self, u: &Unit, active: &[bool], softness: &[f64]) -> f64 {
-        let (w, y, b) = (&self.w[u.base..], &self.y[u.solid_base..], &self.b[u.base..]);
-        let (residual, lambda) = (&mut self.residual[u.base..], &self.lambda[u.base..]);
-        let zero = [V::default(); 6];
-        let mut most = V::default();
-        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
-            if node.hub {
-                continue;
-            }
-            let [y0, y1] = node.solids.map(|s| if s == NONE { zero } else { y[s as usize] });
-            let own = node.at as usize..node.at as usize + node.count as usize;
-            let (w, b, residual) = (&w[own.clone()], &b[own.clone()], &mut residual[own]);
-            for (r, ((w, b), out)) in w.iter().zip(b).zip(residual).enumerate() {
-                let mut left = *b - (dot(&w[0], &y0) + dot(&w[1], &y1));
-                if !softness.is_empty() {
-                    let give = V::from_fn(|l| softness[rows[l] as usize + r]);
-                    left -= give * lambda[node.at as usize + r];
-                }
-                if !active.is_empty() {
-                    for l in (0..V::WIDTH).filter(|l| !active[rows[*l] as usize + r]) {
-                        left.set(l, 0.0);
-                    }
-                }
-                *out = left;
-                most = most.zip(left, |m, x| larger(m, x.abs()));
-            }
-        }
-        (0..V::WIDTH).fold(0.0, |m, l| larger(m, most.lane(l)))
-    }
-
-    #[inline(always)]
-    fn forward(&mut self, u: &Unit) {
-        let (x, panels) = (&mut self.x[u.base..u.base + u.height(V::WIDTH)], &self.panels);
-        for (s, below) in u.walk() {
-            let (n, p, first) = (s.size(), s.pivots as usize, s.first as usize);
-            let panel = &panels[s.panel..s.panel + n * p];
-            match p {
-                3 => forward_few::<V, 3>(panel, x, first, below),
-                5 => forward_few::<V, 5>(panel, x, first, below),
-                6 => forward_few::<V, 6>(panel, x, first, below),
-                _ => {
-                    let (head, tail) = self.scratch.row[..n].split_at_mut(p);
-                    forward_many(panel, x, first, below, head, tail);
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn backward(&mut self, u: &Unit) {
-        let height = u.height(V::WIDTH);
-        let (x, panels) = (&mut self.x[u.base..u.base + height], &self.panels);
-        let inverse = &self.inverse[u.base..u.base + height];
-        for (s, below) in u.walk().rev() {
-            let (n, p, first) = (s.size(), s.pivots as usize, s.first as usize);
-            let panel = &panels[s.panel..s.panel + n * p];
-            match p {
-                3 => backward_few::<V, 3>(panel, x, inverse, first, below),
-                5 => backward_few::<V, 5>(panel, x, inverse, first, below),
-                6 => backward_few::<V, 6>(panel, x, inverse, first, below),
-                _ => {
-                    let (head, tail) = self.scratch.row[..n].split_at_mut(p);
-                    backward_many(panel, x, inverse, first, below, head, tail);
-                }
-            }
-        }
+    /// Tasks side by side, where that pays.
+    fn each(&mut self, units: &Units, f: impl Fn(&Task, &mut Numbers<Quad>) + Sync) {
+        parallel::pairs(units.worth_threads, &units.tasks, &mut self.packed, f);
     }
 }

@@ -3,6 +3,10 @@
 //! Two subtrees of the elimination tree look alike when the same steps at the same relative places factor both. Ladders,
 //! meshes and wheels are full of them. All positions inside of a unit are relative to it, so one list of steps serves
 //! all its lanes; only reading rows, and handing results to the rest, asks which lane it is.
+//!
+//! Packs do not depend on each other. They are dealt out to a few tasks, each with numbers of its own, that any thread can
+//! work on. The cut is made here, by what the topology costs: how many threads there are changes who does the work, never
+//! the work.
 
 use super::lanes::LANES;
 use super::symbolic::{Plan, Shape};
@@ -13,6 +17,15 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Fronts beyond this size fill wide registers by themselves.
 pub(crate) const LARGE: usize = 40;
 
+/// Nanoseconds a front and a multiplication of a pack, roughly.
+const PACKED: [f64; 2] = [90.0, 0.5];
+/// Nanoseconds that a task should take, at least: handing one over costs a few thousand.
+const TASK: f64 = 2e4;
+/// More tasks than this would serve nobody.
+const MOST_TASKS: f64 = 64.0;
+/// Nanoseconds of all tasks above which waking another thread pays.
+const WORTH_THREADS: f64 = 2e5;
+
 /// Rows of one joint, or the six unknowns of a hub.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
@@ -22,6 +35,8 @@ pub(crate) struct Node {
     /// Sides that enter the diagonal block: bit 0 and bit 1. Fixed solids do not, hubs have unknowns instead.
     pub own: u8,
     pub hub: bool,
+    /// No other unit touches its solids.
+    pub inside: bool,
     /// The unit's number of each side's solid, `NONE` if it is fixed or not needed here.
     pub solids: [u32; 2],
 }
@@ -53,8 +68,9 @@ pub(crate) struct Spoke {
 /// A front whose update another one takes over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Child {
-    /// `NONE`: of the same unit. Otherwise the lane of a pack.
+    /// `NONE`: of the same unit. Otherwise the lane of a pack, which is in this task.
     pub lane: u32,
+    pub task: u32,
     /// Place of the update, and its rows.
     pub update: u32,
     pub rows: u32,
@@ -93,7 +109,7 @@ impl Step {
 pub(crate) struct Unit {
     /// Lanes that hold something; the others repeat the last one.
     pub lanes: usize,
-    /// Places of its rows, solids and panels among those of all units of its width.
+    /// Places of its rows and solids among those of its task.
     pub base: usize,
     pub solid_base: usize,
     /// Pivots. Rows of ancestors that the subtree touches come after them.
@@ -128,10 +144,11 @@ impl Unit {
 /// All units of an island, and how much room they need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Units {
-    pub packs: Vec<Unit>,
+    pub tasks: Vec<Task>,
     pub rest: Unit,
-    pub packed: Room,
     pub single: Room,
+    /// The tasks are long enough for another thread to be called.
+    pub worth_threads: bool,
     /// Fronts taken one by one, for the scratch they need.
     pub largest_front: usize,
     pub largest_scaled: usize,
@@ -139,7 +156,14 @@ pub(crate) struct Units {
     pub cost: f64,
 }
 
-/// Lengths of the arrays of one width.
+/// Packs that one thread works on, one after the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Task {
+    pub packs: Vec<Unit>,
+    pub room: Room,
+}
+
+/// Lengths of the arrays of one task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Room {
     pub rows: usize,
@@ -229,6 +253,8 @@ struct Builder<'a> {
     local: Vec<u32>,
     /// Per solid: its number in the unit at work.
     number: Vec<u32>,
+    /// Per pack: its task.
+    task_of: Vec<u32>,
 }
 
 impl<'a> Builder<'a> {
@@ -239,6 +265,7 @@ impl<'a> Builder<'a> {
             owner: vec![REST; plan.fronts.len()],
             local: vec![0; plan.scalars],
             number: vec![NONE; plan.touching.len()],
+            task_of: Vec::new(),
         }
     }
 
@@ -381,15 +408,25 @@ impl<'a> Builder<'a> {
                 self.local[front.first + k] = (start + k) as u32;
             }
         }
-        let (mut updates, mut own_updates) = (vec![0u32; plan.fronts.len()], Pool::default());
+        let mut updates = vec![0u32; plan.fronts.len()];
+        let (task_of, total) = self.deal(&fronts);
+        self.task_of = task_of;
+        out.worth_threads = total > WORTH_THREADS;
         let mut touched = vec![0u32; plan.touching.len()];
         // The rest numbers its solids first, so that packs know where theirs are shared.
         let mut home = vec![NONE; plan.touching.len()];
         let mut homes = Vec::new();
-        for lanes in &fronts {
+        let mut own_updates = Pool::default();
+        for (pack, lanes) in fronts.iter().enumerate() {
+            if self.task_of[pack] as usize == out.tasks.len() {
+                own_updates = Pool::default();
+                out.tasks.push(Task::default());
+            }
+            let Some(task) = out.tasks.last_mut() else { continue };
             let start = Unit::default();
             let mut unit =
-                self.unit_into(start, lanes, &mut updates, &mut own_updates, &mut out.packed, LANES);
+                self.unit_into(start, lanes, &mut updates, &mut own_updates, &mut task.room, LANES);
+            task.room.updates = own_updates.len;
             // The rest asks every lane's root for the place that they share.
             let roots = lanes.iter().filter_map(|l| l.last());
             let place = roots.clone().next().map_or(0, |root| updates[*root]);
@@ -424,9 +461,11 @@ impl<'a> Builder<'a> {
                     unit.shared_home.push(home[solid]);
                 }
             }
-            out.packs.push(unit);
+            for node in &mut unit.nodes {
+                node.inside = node.solids.iter().all(|s| !unit.shared.contains(s));
+            }
+            task.packs.push(unit);
         }
-        out.packed.updates = own_updates.len;
         let mut own_updates = Pool::default();
         for (i, solid) in homes.iter().enumerate() {
             self.number[*solid as usize] = i as u32;
@@ -435,7 +474,7 @@ impl<'a> Builder<'a> {
         let mut rest_unit =
             self.unit_into(start, &[rest], &mut updates, &mut own_updates, &mut out.single, 1);
         out.single.updates = own_updates.len;
-        for unit in &mut out.packs {
+        for unit in out.tasks.iter_mut().flat_map(|t| &mut t.packs) {
             // Numbers of solids become those of the mechanism.
             unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
         }
@@ -445,8 +484,30 @@ impl<'a> Builder<'a> {
             out.largest_scaled = out.largest_scaled.max(s.size() * (s.pivots as usize).min(256));
         }
         out.rest = rest_unit;
-        out.cost = out.packs.iter().map(|u| cost(u, 90.0, 0.5)).sum::<f64>() + cost(&out.rest, 130.0, 0.3);
+        let packs = out.tasks.iter().flat_map(|t| &t.packs);
+        out.cost = packs.map(|u| cost(&u.steps, PACKED)).sum::<f64>() + cost(&out.rest.steps, [130.0, 0.3]);
         out
+    }
+
+    /// Which task each pack goes to, neighbours together, and predicted nanoseconds of all.
+    fn deal(&self, fronts: &[Vec<Vec<usize>>]) -> (Vec<u32>, f64) {
+        let step = |f: &usize| {
+            let front = &self.plan.fronts[*f];
+            Step { pivots: front.pivots as u32, rows: front.below.len() as u32, ..Step::default() }
+        };
+        let costs: Vec<f64> =
+            fronts.iter().map(|lanes| cost(&lanes[0].iter().map(step).collect::<Vec<_>>(), PACKED)).collect();
+        let total: f64 = costs.iter().sum();
+        let tasks = (total / TASK).ceil().clamp(1.0, MOST_TASKS);
+        let (mut before, mut last, mut out) = (0.0, NONE, Vec::with_capacity(costs.len()));
+        for c in costs {
+            // A long pack may fill more than one share; the numbers of tasks leave nothing out all the same.
+            let share = (tasks * before / total) as u32;
+            last = if last == NONE { 0 } else { share.min(last + 1).max(last) };
+            out.push(last);
+            before += c;
+        }
+        (out, total)
     }
 
     /// Steps from the first lane, places from all of them. `unit.solids` may hold solids that are numbered already.
@@ -483,10 +544,12 @@ impl<'a> Builder<'a> {
             let n = front.size();
             for &(child, map) in &front.children {
                 let c = &plan.fronts[child as usize];
-                let lane =
-                    if self.owner[child as usize] == own { NONE } else { self.owner[child as usize].lane };
+                let owner = self.owner[child as usize];
+                let (lane, task) =
+                    if owner == own { (NONE, NONE) } else { (owner.lane, self.task_of[owner.pack as usize]) };
                 unit.children.push(Child {
                     lane,
+                    task,
                     update: updates[child as usize],
                     rows: c.below.len() as u32,
                     map: unit.maps.len() as u32,
@@ -523,6 +586,7 @@ impl<'a> Builder<'a> {
                     count: plan.size(node as u32) as u8,
                     own: plan.own(self.shape, node),
                     hub: node >= self.shape.groups.len(),
+                    inside: false,
                     solids: [NONE; 2],
                 });
             }
@@ -553,7 +617,7 @@ impl<'a> Builder<'a> {
         unit.own_nodes = unit.nodes.len();
         for (at, (node, _)) in &foreign {
             let count = plan.size(*node) as u8;
-            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, solids: [NONE; 2] });
+            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, inside: false, solids: [NONE; 2] });
         }
         // Lane by lane: which rows, which solids.
         unit.rows = vec![NONE; unit.nodes.len() * width];
@@ -613,8 +677,8 @@ impl<'a> Builder<'a> {
 }
 
 /// Nanoseconds, roughly: a share per front, and one per multiplication.
-fn cost(u: &Unit, front: f64, multiplication: f64) -> f64 {
-    u.steps
+fn cost(steps: &[Step], [front, multiplication]: [f64; 2]) -> f64 {
+    steps
         .iter()
         .map(|s| {
             let (p, b) = (f64::from(s.pivots), f64::from(s.rows));
