@@ -180,12 +180,14 @@ fn warm_start(piece: &Piece, s: &mut State, w: &mut IslandWork) {
         let unit = if matches!(g.law, Law::Soft { .. }) { piece.h * piece.h } else { 0.0 };
         w.lambda[g.range()].iter_mut().for_each(|l| *l *= unit);
     }
-    if w.lambda.iter().all(|l| *l == 0.0) {
+    if w.next.len() != w.rows.len() || w.lambda.iter().all(|l| *l == 0.0) {
+        w.lambda.fill(0.0);
         return;
     }
     w.push.clear();
     w.push.resize(s.centers.len(), [0.0; 6]);
-    w.rows.apply_transposed(&w.lambda, &w.masses, &mut w.push);
+    // Along the rows at the start of the step: at the predicted pose, what swings across a taut spring would gain.
+    w.next.apply_transposed(&w.lambda, &w.masses, &mut w.push);
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         displace(s, i, w.push[i], piece.c.max_rotation);
     }
