@@ -2,6 +2,7 @@
 
 mod allocation;
 mod assembly;
+mod caches;
 mod deadline;
 mod growth;
 mod machine;
@@ -16,12 +17,13 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 6] = [
+const ALL: [Benchmark; 7] = [
     ("assembly", assembly::run),
     ("solvers", solvers::run),
     ("growth", growth::run),
     ("deadline", deadline::run),
     ("steps", steps::run),
+    ("caches", caches::run),
     ("peers", peers::run),
 ];
 
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
         eprintln!("usage: linkwork-bench [--docs] [all | {}]...", list.join(" | "));
         return ExitCode::from(2);
     }
-    // Every figure is of one core: whoever asks for threads gets the one that asks.
+    // Every figure is of one core, unless its table says otherwise: whoever asks for threads gets the one that asks.
     if let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(1).build_global() {
         eprintln!("{e}");
         return ExitCode::FAILURE;

@@ -113,6 +113,40 @@ impl Scene {
         Self::new(format!("{n} islands of {links}"), m)
     }
 
+    /// `n` four-bars of pins side by side, each an island: crank 0.6, coupler 1.8, rocker 1.2 on a ground of 2 units. Of the
+    /// twenty rows of each three are redundant.
+    pub fn four_bars(n: usize) -> Self {
+        let mut m = Mechanism::new();
+        let foot = Vector::new(2.0, 0.0, 0.0);
+        let crank = Vector::new(0.3, 0.3 * 3.0_f64.sqrt(), 0.0);
+        // The elbow between coupler and rocker: 1.8 from the crank's tip and 1.2 from the rocker's foot.
+        let across = foot - crank;
+        let d = across.length();
+        let along = (1.8 * 1.8 - 1.2 * 1.2 + d * d) / (2.0 * d);
+        let up = Vector::new(-across.y, across.x, 0.0) / d;
+        let elbow = crank + across * (along / d) + up * (1.8 * 1.8 - along * along).sqrt();
+        for i in 0..n {
+            let aside = Vector::new(0.0, 0.0, i as f64);
+            let mut bar = |name: &str, a: Vector, b: Vector| {
+                let shape = PlacedShape::cylinder(0.05, (b - a).length(), (b - a).normalize());
+                let c = (a + b) * 0.5 + aside;
+                let solid = Solid::new(format!("{name}-{i}")).with_shape(shape, (b - a).length());
+                m.add_solid(solid.at(c.x, c.y, c.z)).expect("a solid")
+            };
+            let bars =
+                [bar("crank", Vector::ZERO, crank), bar("coupler", crank, elbow), bar("rocker", elbow, foot)];
+            let ends = [(SolidId::WORLD, bars[0], Vector::ZERO), (bars[0], bars[1], crank)];
+            for (a, b, p) in
+                ends.into_iter().chain([(bars[1], bars[2], elbow), (bars[2], SolidId::WORLD, foot)])
+            {
+                let frame = |s: SolidId| Frame::axis(s, p + aside - m.solid(s).pose.translation, Vector::Z);
+                let joint = Joint::pin(frame(a), frame(b));
+                m.add_joint(joint).expect("a joint");
+            }
+        }
+        Self::new(format!("{n} four-bars"), m)
+    }
+
     /// The same mechanism scattered with a fixed seed by 0.3 units and 0.5 rad, then assembled to 1e-10.
     pub fn crumpled(mut self) -> Self {
         let mut random = Random::new(7);
