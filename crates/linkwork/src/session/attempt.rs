@@ -220,26 +220,32 @@ impl Session {
         let isles: Vec<usize> = wrong.iter().map(|(k, _)| *k).collect();
         let first = std::mem::replace(&mut self.state, before.clone());
         self.workspace = Workspace::default();
-        let mut failed = Vec::new();
+        let (mut failed, mut second): (Vec<usize>, Option<State>) = Default::default();
         if isles.len() <= MOST_ALONE {
             // One by one: what one cannot do the others still can, and its numbers spoil nobody else's solution.
             for k in &isles {
+                self.state.clone_from(before);
                 if self.step_only(&careful, &[*k], done).rejected.is_some() {
                     failed.push(*k);
+                } else if let Some(all) = &mut second {
+                    self.guard.copy(&self.base, *k, &self.state, all);
+                } else {
+                    second = Some(self.state.clone());
                 }
-                self.state.time = before.time;
             }
-        } else if self.step_only(&careful, &isles, done).rejected.is_some() {
+        } else if self.step_only(&careful, &isles, done).rejected.is_none() {
+            second = Some(self.state.clone());
+        }
+        let Some(second) = second else {
             self.state = if stepped { first } else { before.clone() };
             self.take_back(before, &wrong, stepped);
             return wrong;
-        }
+        };
+        self.state.clone_from(&second);
         let gaps = self.gaps_now();
-        self.state.time = before.time + self.settings.step;
         let again: Vec<Wrong> =
             self.judge(before, gaps, false).into_iter().filter(|(k, _)| isles.contains(k)).collect();
         let open = self.gaps_of_isles();
-        let second = self.state.clone();
         if stepped {
             self.state = first;
         }

@@ -150,9 +150,11 @@ impl Guard {
         own + self.allowed_correction(isle, c.reach + c.script, c.gap)
     }
 
-    /// How far a correction that leads to a hand at this distance may move anything.
+    /// How far a correction that leads to a hand at this distance may move anything. Gaps that are closed add up from joint
+    /// to joint.
     pub fn allowed_correction(&self, isle: usize, reach: f64, gap: f64) -> f64 {
-        LEVER * (reach + gap) + SLIP * self.isles[isle].size
+        let i = &self.isles[isle];
+        LEVER * (reach + gap * i.joints.len() as f64) + SLIP * i.size
     }
 
     /// Something held goes farther in a step than anything explains.

@@ -90,9 +90,11 @@ impl Session {
         let over = || is_over(&asked, effort);
         let config = StepConfig { out_of_time: Some(&over), dt: POSE_STEP, ..self.rough_config(effort) };
         let report = step(&rough.still, &mut self.state, &mut rough.still_workspace, &config);
-        self.state.time = before.time;
-        self.state.velocities.clone_from(&before.velocities);
-        self.state.spins.clone_from(&before.spins);
+        // Poses only: no time passed.
+        let stepped = std::mem::replace(&mut self.state, before.clone());
+        self.state.centers = stepped.centers;
+        self.state.rotations = stepped.rotations;
+        self.state.angles = stepped.angles;
         self.state.memory = Default::default();
         self.rough = Some(rough);
         done.add(&Done { rough: true, ..Done::of(&report, asked.get()) });
