@@ -21,8 +21,9 @@ use std::path::{Path, PathBuf};
 ///
 /// Takes steps of equal length, as fast as the machine can. A start with open gaps is assembled first. The report tells
 /// gaps, energy and momentum over the run, the time per step, the reactions of the joints at the end, and ends with a
-/// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `stopped` (the same with
-/// --on-miss stop; the state is saved) or `rejected` (a step could not be taken; the state is the one before it).
+/// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `energy` (something that nothing
+/// drives gained or lost more energy than the method documents), `stopped` (missed, with --on-miss stop; the state is
+/// saved) or `rejected` (a step could not be taken; the state is the one before it).
 ///
 /// Options on the command line win over the scene's `settings`, and these over the defaults. The same scene and options
 /// give the same state to the last bit, on any number of threads.
@@ -36,8 +37,8 @@ Examples:
   linkwork run scene.lw --seconds 10 --method displacement --step 0.005 --json | jq .energy
 
 Exit codes:
-  0  simulated to the end: the outcome is `ok` or `missed`
-  1  `stopped` or `rejected`, or an output that cannot be written
+  0  the outcome is `ok`
+  1  any other outcome, or an output that cannot be written
   2  the scene or the snapshot cannot be read, or a wrong option")]
 pub struct Args {
     /// The scene; `-` reads standard input
@@ -136,7 +137,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         sinks.see(m, moment)
     })?;
     drop(bar);
-    let Finished { totals, workspace } = finished;
+    let Finished { totals, mut workspace } = finished;
     let mut outputs = sinks.finish(&loaded, &setup, totals.solver)?;
     let saved = match (&args.snapshot, totals.ended) {
         (Some(path), _) => Some(path.clone()),
@@ -151,7 +152,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let result = Simulated {
         loaded: &loaded,
         graph: Graph::new(m),
-        reactions: workspace.reactions(m, &state),
+        reactions: workspace.reactions(m),
         setup,
         state,
         start_time,
@@ -166,10 +167,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     } else {
         terminal::print(result.text(Paint::stdout()))?;
     }
-    Ok(match result.totals.ended {
-        Ended::Done => failure::OK,
-        Ended::Stopped | Ended::Rejected(_) => failure::FAILED,
-    })
+    Ok(if result.totals.outcome() == "ok" { failure::OK } else { failure::FAILED })
 }
 
 /// The state in a snapshot file.
@@ -346,13 +344,15 @@ impl Simulated<'_> {
             "energy": {
                 "start": t.energy_start.total(), "end": t.energy_end.total(), "max_drift": t.energy_drift(),
                 "kinetic_end": t.energy_end.kinetic, "potential_end": t.energy_end.potential,
-                "spring_end": t.energy_end.spring,
+                "spring_end": t.energy_end.spring, "gained": t.gained, "lost_in_a_step": t.lost_in_a_step,
             },
             "momentum": { "linear_drift": linear, "angular_drift": angular },
             "iterations": { "geometric_mean": geometric, "solver_mean": solver },
             "pieces": t.substeps,
             "fallbacks": t.fallbacks,
             "missed_steps": t.missed,
+            "unexplained_steps": t.unexplained,
+            "islands": { "count": t.islands.0, "asleep_end": t.islands.1 },
             "outcome": t.outcome(),
             "rejected": self.rejected(),
             "worst": worst,
@@ -400,7 +400,7 @@ impl Simulated<'_> {
         if let Some(explained) = self.explanation() {
             let _ = writeln!(out, "\n  {explained}");
         }
-        if t.outcome() == "missed" || t.ended == Ended::Stopped {
+        if t.missed > 0 || t.ended == Ended::Stopped {
             self.worst_list(&mut out, paint);
         }
         self.reaction_list(&mut out, paint);
@@ -458,6 +458,12 @@ impl Simulated<'_> {
         let t = &self.totals;
         let at = report::plain(self.state.time);
         match t.ended {
+            Ended::Done if t.unexplained > 0 => Some(format!(
+                "The energy is not to be believed: in {} a passive part gained or lost more than {} documents.\n  \
+                 Shorten --step, tighten --tolerance, or look with `linkwork check` for constraints that contradict each other.",
+                count(t.unexplained as usize, "step"),
+                self.setup.method.name(),
+            )),
             Ended::Done if t.missed > 0 => Some(format!(
                 "{} ended with gaps beyond the tolerance of {}: raise --iterations, shorten --step, or accept it\n  \
                  with a larger --tolerance. --on-miss stop halts at the first of them.",

@@ -227,6 +227,13 @@ pub struct Totals {
     pub iterations: u64,
     pub solver_iterations: u64,
     pub missed: u64,
+    /// Steps that gained or lost more energy than the method documents, in themselves or in all.
+    pub unexplained: u64,
+    /// Largest gain of passive islands so far, and largest loss in a step, joules.
+    pub gained: f64,
+    pub lost_in_a_step: f64,
+    /// Islands, and how many of them sleep at the end.
+    pub islands: (usize, usize),
     pub substeps: u64,
     pub fallbacks: u64,
     pub stages: Stages,
@@ -293,6 +300,7 @@ pub fn simulate(
         t.times.add(1e3 * took);
         t.missed += u64::from(missed);
         t.worst_joints(&w);
+        t.islands = w.islands();
         let sample =
             Sample { gaps: t.gaps_end, energy: meter.energy(m, state), momentum: meter.momentum(m, state) };
         t.measure(sample);
@@ -328,6 +336,10 @@ impl Totals {
             iterations: 0,
             solver_iterations: 0,
             missed: 0,
+            unexplained: 0,
+            gained: 0.0,
+            lost_in_a_step: 0.0,
+            islands: (0, 0),
             substeps: 0,
             fallbacks: 0,
             stages: Stages::default(),
@@ -340,6 +352,9 @@ impl Totals {
         self.solver_iterations += r.solver_iterations as u64;
         self.substeps += r.substeps as u64;
         self.fallbacks += r.fallbacks as u64;
+        self.unexplained += u64::from(r.energy.unexplained > 0);
+        self.gained = self.gained.max(r.energy.drift);
+        self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
         self.gaps_end = r.gaps;
         self.gaps_max = self.gaps_max.max(r.gaps);
     }
@@ -388,6 +403,7 @@ impl Totals {
         match self.ended {
             Ended::Rejected(_) => "rejected",
             Ended::Stopped => "stopped",
+            Ended::Done if self.unexplained > 0 => "energy",
             Ended::Done if self.missed > 0 => "missed",
             Ended::Done => "ok",
         }

@@ -49,6 +49,9 @@ pub struct IslandMemory {
     pub care: u32,
     /// Steps in a row at whose end nothing moved, under the gravity that it had then.
     pub still: u32,
+    /// Energy that it gained or lost so far without an explanation, and its largest kinetic energy, joules.
+    pub drift: f64,
+    pub peak: f64,
     /// Gravity of the last step: another one wakes what sleeps.
     pub gravity: [f64; 3],
     /// The blocks of rows that acted at the end of the last step, in order.
@@ -115,7 +118,7 @@ impl IslandMemory {
     /// Lengths fit each other and every number can be computed with.
     pub(crate) fn is_sound(&self) -> bool {
         let rows: usize = self.keys.iter().map(|k| k.count()).sum();
-        self.substep.is_finite()
+        [self.substep, self.drift, self.peak].iter().chain(&self.gravity).all(|x| x.is_finite())
             && self.forces.len() == rows
             && [0, rows].contains(&self.pull.len())
             && self.forces.iter().chain(&self.pull).all(|x| x.is_finite())
@@ -136,6 +139,8 @@ impl Memory {
             substep: 0.0,
             care: 0,
             still: 0,
+            drift: 0.0,
+            peak: 0.0,
             gravity: [0.0; 3],
             keys: Vec::new(),
             forces: Vec::new(),
@@ -169,7 +174,7 @@ macro_rules! clone_in_place {
 
 clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
 clone_in_place!(Memory: islands);
-clone_in_place!(IslandMemory: solid, substep, care, still, gravity, keys, forces, pull);
+clone_in_place!(IslandMemory: solid, substep, care, still, drift, peak, gravity, keys, forces, pull);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
@@ -305,6 +310,8 @@ impl State {
             eat(island.substep);
             eat(f64::from(island.care));
             eat(f64::from(island.still));
+            eat(island.drift);
+            eat(island.peak);
             island.gravity.into_iter().for_each(&mut eat);
             island.keys.iter().for_each(|k| eat(f64::from_bits(k.0)));
             island.forces.iter().chain(&island.pull).copied().for_each(&mut eat);

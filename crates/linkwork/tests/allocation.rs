@@ -73,14 +73,15 @@ fn steps_by_articulated_bodies_allocate_nothing() {
         let (mut state, mut workspace) = (State::new(&m), Workspace::new());
         let config = StepConfig { method: Method::Reduced, dt: 1e-3, ..StepConfig::default() };
         let mut calls = Vec::new();
-        for _ in 0..4 {
+        for _ in 0..8 {
             let before = CALLS.get();
             let report = step(&m, &mut state, &mut workspace, &config);
             calls.push(CALLS.get() - before);
             assert!(report.rejected.is_none() && (report.solver_iterations == 0) == trees, "{report:?}");
         }
         assert!(calls[0] > 0);
-        assert_eq!(calls[2..], [0, 0], "{calls:?}");
+        // Three states take turns: what is kept, what is tried, the best so far.
+        assert_eq!(calls[4..], [0; 4], "{calls:?}");
     }
 }
 

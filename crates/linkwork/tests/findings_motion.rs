@@ -127,7 +127,7 @@ fn f6_small_steps_are_not_ignored() {
             for _ in 0..100 {
                 step(&m, &mut s, &mut w, &c);
             }
-            let reactions = w.reactions(&m, &s).unwrap_or_default();
+            let reactions = w.reactions(&m).unwrap_or_default();
             let told = reactions.iter().find(|(j, _)| *j == JointId(0)).map_or(f64::NAN, |(_, r)| -r.force.x);
             faults.check((told - exact).abs() <= 0.01 * exact, || {
                 format!("{}, tolerance {tolerance:e}: {told:.1} N, not {exact:.1} N", method.name())
@@ -190,7 +190,7 @@ fn reaction_errors(m: &Mechanism, dt: f64, tolerance: f64) -> Vec<f64> {
     for (_, exact) in pendulum((1.5 / dt).round() as usize, dt) {
         step(m, &mut s, &mut w, &c);
         // It pulls the mass to the origin.
-        list.push(-w.reaction(m, &s, JointId(0)).force.dot(s.centers[1].normalize()) - exact);
+        list.push(-w.reaction(JointId(0)).force.dot(s.centers[1].normalize()) - exact);
     }
     list
 }
@@ -200,7 +200,8 @@ fn reaction_errors(m: &Mechanism, dt: f64, tolerance: f64) -> Vec<f64> {
 fn f7_reactions_are_of_second_order_and_do_not_alternate() {
     let mut faults = Faults::new();
     for (m, what) in pendulums().iter().zip(["rod", "pin"]) {
-        let steps = [0.02, 0.01, 0.005];
+        // Longer ones are cut into substeps, which makes them better than their length.
+        let steps = [0.01, 0.005, 0.0025];
         let worst = steps.map(|dt| reaction_errors(m, dt, 1e-13).iter().map(|x| x.abs()).fold(0.0, f64::max));
         let orders = [(worst[0] / worst[1]).log2(), (worst[1] / worst[2]).log2()];
         println!("{what}: errors {worst:?} N, orders {orders:?}");

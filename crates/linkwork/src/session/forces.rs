@@ -12,7 +12,7 @@ impl Session {
             return Vec::new();
         }
         let own = self.base.joints().len();
-        let all = self.workspace.reactions(&self.live, &self.state).unwrap_or_default();
+        let all = self.workspace.remembered_reactions();
         all.into_iter().filter(|(j, _)| j.index() < own).map(|(j, r)| (j, r.force)).collect()
     }
 }

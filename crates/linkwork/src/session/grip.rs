@@ -320,7 +320,7 @@ impl Grip {
         };
         let gap = Gap { position: held.translation.distance(self.target.translation), angle };
         let force = forces.map_or(Vector::ZERO, |(stepped, followed)| match self.mode {
-            GripMode::Pull => stepped.reaction(live, s, self.pull).force,
+            GripMode::Pull => stepped.remembered_reaction(self.pull).force,
             _ => grip_force(followed, self.joint),
         });
         GrabReport {

@@ -170,6 +170,12 @@ fn follow(m: &Mechanism, s: &mut State, h: f64, mut accelerations: Option<&mut [
     }
 }
 
+/// The forces along the rows that go with the accelerations at `s`.
+pub(super) fn forces(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Vec<f64> {
+    accelerations(piece, s, w, Feedback::default(), &mut Advanced::default());
+    w.explicit.forces.clone()
+}
+
 /// Accelerations of all solids at `s`, into the scratch; rows and masses are left there.
 fn accelerations(piece: &Piece, s: &mut State, w: &mut IslandWork, feedback: Feedback, done: &mut Advanced) {
     let Piece { m, c, h, .. } = *piece;

@@ -68,7 +68,18 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
 pub(super) fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
     w.relinearise(piece, s, piece.end);
     if w.has_new_gaps(s, piece.c.tolerance) {
+        /// A gap that takes a motion so many times as long to close is not closed by it: the rows nearly depend on each other.
+        const FARTHEST: f64 = 1e3;
+        let gap = rigid_gaps(&w.rows).worst();
+        let mut before = std::mem::take(&mut w.before);
+        before.clone_from(s);
         correct(piece, s, w, false, done);
+        let far = |i: usize| !(s.centers[i].distance(before.centers[i]) <= FARTHEST * gap);
+        if (0..s.centers.len()).any(far) {
+            s.clone_from(&before);
+            w.relinearise(piece, s, piece.end);
+        }
+        w.before = before;
         done.closed = true;
         w.closed.clone_from(s);
     }

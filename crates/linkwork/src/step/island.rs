@@ -2,7 +2,10 @@
 //! it never notices that another one exists.
 
 use super::energy::{Balance, EnergyReport, Ledger};
-use super::{Advanced, IslandWork, Piece, Rejected, StepConfig, StepReport, method, rigid_gaps};
+use super::{
+    Advanced, IslandWork, Method, Piece, Reaction, Rejected, StepConfig, StepReport, method, rigid_gaps,
+};
+use crate::joint::JointId;
 use crate::mechanism::{Mechanism, Part};
 use crate::state::{IslandMemory, State};
 
@@ -38,6 +41,8 @@ pub(crate) struct Island {
     restless: bool,
     /// Its longest lever, metres.
     size: f64,
+    /// The last step was one of `variational`, whose impulses are no forces.
+    by_impulses: bool,
 }
 
 impl Island {
@@ -67,25 +72,36 @@ impl Island {
         c.sleep && !self.restless && memory.still >= STILL && memory.gravity == m.gravity.to_array()
     }
 
-    /// Takes its share of the whole's state; `memory` is what the whole remembers of it.
-    pub fn gather(&mut self, m: &Mechanism, whole: &State, memory: IslandMemory) {
+    /// What its joints pull with at the end of the last step.
+    pub fn reactions(&mut self) -> Option<Vec<(JointId, Reaction)>> {
+        let m = &self.part.mechanism;
+        if self.by_impulses {
+            return Some(self.work.exact_reactions(m, &self.state));
+        }
+        self.work.reactions(m, &self.state)
+    }
+
+    /// Takes its share of the whole's state; it is the one at place `k` of those that the whole remembers.
+    pub fn gather(&mut self, m: &Mechanism, whole: &State, k: usize) {
         self.part.refresh(m);
         self.part.gather(m, whole, &mut self.state);
-        self.state.memory.islands.clear();
-        self.state.memory.islands.push(memory);
+        self.state.memory.own_mut().clone_from(&whole.memory.islands[k]);
     }
 
     /// One step of the island's state: by the plain method, with care, in substeps, in that order, until the energy and
     /// the gaps say that it can be believed. The report tells what came of it.
     pub fn step(&mut self, c: &StepConfig) {
+        self.by_impulses = c.method == Method::Variational;
         let (m, w) = (&self.part.mechanism, &mut self.work);
         w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
         let start = Start { of: Balance::new(m, c.method), open, ledger: w.ledger(m, &self.state, self.state.time) };
-        if open > (JAM * self.size).max(CONTRADICTION * c.tolerance) {
+        let jam = start.jams_beyond(self.size, c);
+        let IslandMemory { care, substep, .. } = *self.state.memory.own();
+        // What was never stepped is closed first, if it can be.
+        if substep > 0.0 && open > jam {
             return self.rest_in_compromise(c);
         }
-        let care = self.state.memory.own().care;
         let mut attempt = Attempt {
             pieces: method::least_pieces(m, &self.state, c),
             careful: care > 0,
@@ -105,14 +121,18 @@ impl Island {
                 std::mem::swap(&mut self.best, &mut self.trial);
                 best = Some(outcome);
             }
-            let good = outcome.is_good();
+            let good = outcome.is_good() || (outcome.rejected.is_none() && !start.of.retries());
             let only_open = best.is_some_and(|b| b.is_ordinary()) && attempt.pieces >= most;
             if good || only_open || !attempt.go_on(care > 0, c, w) {
                 break best.unwrap_or(outcome);
             }
         };
+        if substep == 0.0 && end.gap > jam {
+            return self.rest_in_compromise(c);
+        }
         self.finish(end, care, c);
     }
+
 
     /// Constraints that contradict each other by far leave no motion to compute: the island rests, and its gaps are made
     /// as small as they get. No speed comes of it.
@@ -173,8 +193,13 @@ impl Island {
             let needed = end.attempt.careful && (care == 0 || !end.is_good());
             let memory = self.state.memory.own_mut();
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
-            if !end.energy_is_explained {
-                report.energy.unexplained = 1;
+            let (change, kinetic) = (end.energy.change, end.energy.kinetic);
+            memory.drift = if end.driven { 0.0 } else { memory.drift + change };
+            memory.peak = memory.peak.max(kinetic.min(4.0 * memory.peak + end.energy.allowed));
+            report.energy.drift = memory.drift;
+            let off = end.of.is_off(memory.drift, memory.peak, end.energy.allowed);
+            report.energy.unexplained = usize::from(off || !end.energy_is_explained);
+            if !end.energy_is_explained && end.of.retries() {
                 if end.energy.change > 0.0 && !end.driven {
                     clamp(&mut self.state, w, &mut report.energy);
                 }
@@ -238,6 +263,20 @@ struct Start {
     open: f64,
 }
 
+impl Start {
+    /// The gap beyond which an island contradicts itself and rests. Few iterations, no tolerance at all, or a budget
+    /// where something is driven are meant to leave gaps; and where the method itself leaves some, only what rests already stays so.
+    fn jams_beyond(&self, size: f64, c: &StepConfig) -> f64 {
+        let budget = c.out_of_time.is_some() && self.of.is_driven();
+        let judged = c.iterations >= 4 && c.tolerance > 0.0 && !budget;
+        match self.of.closes() {
+            true if judged => (JAM * size).max(CONTRADICTION * c.tolerance),
+            false if judged && self.ledger.is_still() => (5.0 * JAM * size).max(CONTRADICTION * c.tolerance),
+            _ => f64::INFINITY,
+        }
+    }
+}
+
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
@@ -247,9 +286,11 @@ struct Outcome {
     energy: EnergyReport,
     energy_is_explained: bool,
     driven: bool,
+    of: Balance,
     /// Energy that nothing explains, and the widest gap, both in units of what an ordinary step has at most.
     excess: f64,
     gape: f64,
+    gap: f64,
     rejected: Option<Rejected>,
 }
 
@@ -271,8 +312,10 @@ impl Attempt {
             energy: EnergyReport::default(),
             energy_is_explained: true,
             driven: start.of.is_driven(),
+            of: start.of,
             excess: 0.0,
             gape: f64::INFINITY,
+            gap: f64::INFINITY,
             rejected: None,
         };
         let mut piece = Piece {
@@ -334,8 +377,9 @@ impl Outcome {
     /// Looks at the energy and the gaps of the whole step.
     fn weigh(&mut self, whole: &Piece, start: &Start, from: &State, s: &State, w: &mut IslandWork) {
         let gap = w.final_gaps(whole.m, s).worst();
+        self.gap = gap;
         // Few iterations are a budget, and leave what they leave.
-        let few = whole.c.iterations < 4;
+        let few = whole.c.iterations < 4 || whole.c.tolerance == 0.0 || !start.of.closes();
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
         // Joints that were closed before the step moved solids without time: it counts from there.
         let closed = std::mem::take(&mut w.closed);

@@ -185,8 +185,8 @@ pub struct StepReport {
 /// One step: from `state` at `t` to `state` at `t + dt`. Whatever happens the state stays finite: a step that cannot be
 /// taken is cut into substeps, and if that does not help it is rejected and the state is what it was.
 ///
-/// Islands are stepped one by one, each by itself, in parallel where no clock and no budget is given: the numbers do not
-/// depend on it. The workspace is scratch. It may be thrown away at any time without changing the future.
+/// Islands are stepped one by one, each by itself, in parallel where no budget is given (stages are then not timed): the
+/// numbers do not depend on it. The workspace is scratch. It may be thrown away at any time without changing the future.
 pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig) -> StepReport {
     let end = state.time + c.dt;
     if !(c.dt > 0.0 && c.dt.is_finite() && end > state.time) {
@@ -197,7 +197,10 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     w.step_islands(m, state, c);
     let report = w.summary(c);
     if report.rejected.is_some() {
-        w.take_back(state);
+        // A state that never moved remembers nothing, not even its islands.
+        if state.memory.islands.iter().all(|i| i.substep == 0.0) {
+            state.memory.islands.clear();
+        }
         return report;
     }
     w.put_together(m, state);
@@ -208,13 +211,12 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
 
 impl Workspace {
     /// Steps every island that is awake.
-    fn step_islands(&mut self, m: &Mechanism, state: &mut State, c: &StepConfig) {
+    fn step_islands(&mut self, m: &Mechanism, state: &State, c: &StepConfig) {
         let awake = |(island, memory): (&Island, &IslandMemory)| !island.is_asleep(m, memory, c);
         self.asleep.clear();
         self.asleep.extend(self.islands.iter().zip(&state.memory.islands).map(|pair| !awake(pair)));
         for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
-            let memory = std::mem::take(&mut state.memory.islands[k]);
-            island.gather(m, state, memory);
+            island.gather(m, state, k);
         }
         let asleep = &self.asleep;
         let due = asleep.iter().filter(|a| !**a).count();
@@ -255,20 +257,11 @@ impl Workspace {
         sum
     }
 
-    /// Gives the memories back; the rest of the state was not touched.
-    fn take_back(&mut self, state: &mut State) {
-        for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
-            state.memory.islands[k] = std::mem::take(island.state.memory.own_mut());
-            state.memory.islands[k].solid = island.solid();
-        }
-    }
-
     /// Puts what moved back into the whole's state.
     fn put_together(&mut self, m: &Mechanism, state: &mut State) {
         for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
             island.part.scatter(m, &island.state, state);
             state.memory.islands[k].clone_from(island.state.memory.own());
-            state.memory.islands[k].solid = island.solid();
         }
     }
 }

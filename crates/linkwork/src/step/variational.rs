@@ -28,7 +28,7 @@
 use super::displacement::change;
 use super::free::{Wrench, applied, move_scripted};
 use super::tension::stiffen;
-use super::work::mobility;
+use super::work::{mobility, rigid_gaps};
 use super::{Advanced, IslandWork, Piece, Rejected};
 use crate::math::Vector;
 use crate::rows::{Law, NOTHING, Rows, Seen, Stage, ask};
@@ -56,7 +56,10 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
         found = impulses(piece, s, w, &mut done);
     }
     match found {
-        Found::Yes => velocities(piece, s, w, Half::Second, &mut done),
+        Found::Yes => {
+            close_rest(piece, s, w, &mut done);
+            velocities(piece, s, w, Half::Second, &mut done);
+        }
         // Too long a step for this method. Light solids that hold heavy ones are like taut strings, and need substeps as
         // short as their swing across; past the shortest, the projection of 1998 has an answer to everything.
         Found::No if piece.last_try => fall_back(piece, s, w, &mut done)?,
@@ -312,6 +315,31 @@ impl Newton {
         self.conflict = !(report.residual <= 0.1 * worst);
         done.solver_iterations += report.iterations;
     }
+}
+
+/// What care left open is closed through the positions alone, along the rows at the end of the step, if a motion as short as
+/// the gap does it.
+fn close_rest(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) {
+    const FARTHEST: f64 = 100.0;
+    let gap = rigid_gaps(&w.next).worst();
+    if !piece.careful || piece.contradict || !(gap > piece.c.tolerance) {
+        return;
+    }
+    let mut before = std::mem::take(&mut w.before);
+    before.clone_from(s);
+    let lambda = std::mem::take(&mut w.lambda);
+    let shift = std::mem::take(&mut w.shift);
+    w.relinearise(piece, s, piece.end);
+    super::displacement::correct(piece, s, w, false, done);
+    w.lambda = lambda;
+    w.shift = shift;
+    let far = (0..s.centers.len()).any(|i| !(s.centers[i].distance(before.centers[i]) <= FARTHEST * gap));
+    if far || !(rigid_gaps(&w.rows).worst() < gap) {
+        s.clone_from(&before);
+        w.relinearise(piece, s, piece.end);
+    }
+    w.before = before;
+    std::mem::swap(&mut w.rows, &mut w.next);
 }
 
 /// A warm start may overshoot; without one there is no excuse.

@@ -57,6 +57,7 @@ pub(crate) struct IslandWork {
     pub given: Vec<f64>,
     /// The state after joints that began to act were closed, before anything moved in time.
     pub closed: State,
+    pub before: State,
     /// Nothing but gravity and forces brings energy in: no motors, springs, soft joints or trajectories.
     pub undriven: bool,
     pub start: State,
@@ -354,15 +355,24 @@ impl IslandWork {
     /// What each joint that acted pulled with, in joint order, by the forces in the state's memory.
     pub fn reactions(&self, m: &Mechanism, s: &State) -> Option<Vec<(JointId, Reaction)>> {
         let memory = s.memory.own();
-        if memory.keys != self.rows.keys || memory.forces.len() != self.rows.len() {
-            return None;
-        }
-        let mut all = Vec::new();
-        for g in self.rows.groups.iter().filter(|g| g.source == Source::Joint) {
-            let sum = self.rows.pull(g, 1, &memory.forces);
-            all.push((g.joint, at_anchor(m, s, g.joint, sum)));
-        }
-        Some(all)
+        (memory.keys == self.rows.keys).then(|| self.reactions_of(m, s, &memory.forces))
+    }
+
+    /// The same by the accelerations at the state itself. The impulses of `variational` hold positions and velocities to
+    /// second order, each for itself only to first: half of them belongs to the next step.
+    pub fn exact_reactions(&mut self, m: &Mechanism, s: &State) -> Vec<(JointId, Reaction)> {
+        let c = StepConfig { tolerance: 1e-9, ..StepConfig::default() };
+        let h = s.memory.own().substep.max(f64::MIN_POSITIVE);
+        let (begin, end) = (s.time, s.time);
+        let piece = Piece { m, c: &c, h, begin, end, last_try: true, careful: false, contradict: false };
+        let forces = super::accelerate::forces(&piece, &mut s.clone(), self);
+        self.reactions_of(m, s, &forces)
+    }
+
+    fn reactions_of(&self, m: &Mechanism, s: &State, forces: &[f64]) -> Vec<(JointId, Reaction)> {
+        let joints = self.rows.groups.iter().filter(|g| g.source == Source::Joint);
+        let known = joints.filter(|g| g.range().end <= forces.len());
+        known.map(|g| (g.joint, at_anchor(m, s, g.joint, self.rows.pull(g, 1, forces)))).collect()
     }
 }
 

@@ -95,14 +95,11 @@ impl Workspace {
         self.solver = largest.map_or("none", |i| i.work.solver_name());
     }
 
-    /// Gaps of rigid joints at the state that the last step ended with.
+    /// Gaps of rigid joints at the state that the last step ended with, island by island.
     pub fn joint_gaps(&self) -> impl Iterator<Item = (JointId, Gaps)> {
-        let of = |i: &Island| -> Vec<(JointId, Gaps)> {
-            i.work.joint_gaps().map(|(j, gaps)| (i.part.joints[j.index()], gaps)).collect()
-        };
-        let mut all: Vec<_> = self.islands.iter().flat_map(of).collect();
-        all.sort_by_key(|(j, _)| *j);
-        all.into_iter()
+        self.islands
+            .iter()
+            .flat_map(|i| i.work.joint_gaps().map(|(j, gaps)| (i.part.joints[j.index()], gaps)))
     }
 
     /// The solver's name, of the largest island.
@@ -125,28 +122,46 @@ impl Workspace {
         self.islands.iter().map(|i| (SolidId(i.solid()), &i.report))
     }
 
-    /// What a joint (its limits included, its motors not) pulled with at the end of the last step.
-    pub fn reaction(&self, _m: &Mechanism, _s: &State, joint: JointId) -> Reaction {
-        let none = Reaction { force: crate::Vector::ZERO, torque: crate::Vector::ZERO };
-        let Some(island) = self.islands.iter().find(|i| i.part.joints.binary_search(&joint).is_ok()) else {
-            return none;
-        };
-        let found = island.work.reactions(&island.part.mechanism, &island.state);
-        let own = |(j, _): &(JointId, Reaction)| island.part.joints[j.index()] == joint;
-        found.and_then(|all| all.into_iter().find(own)).map_or(none, |(_, r)| r)
+    /// What a joint (its limits included, its motors not) pulls with at the end of the last step.
+    pub fn reaction(&mut self, joint: JointId) -> Reaction {
+        let island = self.islands.iter_mut().find(|i| i.part.joints.binary_search(&joint).is_ok());
+        let found = island.and_then(|i| {
+            let all = i.reactions()?;
+            all.into_iter().find(|(j, _)| i.part.joints[j.index()] == joint)
+        });
+        found.map_or(NO_REACTION, |(_, r)| r)
+    }
+
+    /// What a joint pulled with in the last step, by the impulses that held it: cheap, and of first order.
+    pub(crate) fn remembered_reaction(&self, joint: JointId) -> Reaction {
+        let found = self.remembered_reactions().into_iter().find(|(j, _)| *j == joint);
+        found.map_or(NO_REACTION, |(_, r)| r)
+    }
+
+    /// The same of every joint that acted, in joint order.
+    pub(crate) fn remembered_reactions(&self) -> Vec<(JointId, Reaction)> {
+        let mut all = Vec::new();
+        for i in &self.islands {
+            let own = i.work.reactions(&i.part.mechanism, &i.state).unwrap_or_default();
+            all.extend(own.into_iter().map(|(j, r)| (i.part.joints[j.index()], r)));
+        }
+        all.sort_by_key(|(j, _)| *j);
+        all
     }
 
     /// [`reaction`](Self::reaction) of every joint that acted, in joint order; `None` when the method leaves no forces.
-    pub fn reactions(&self, m: &Mechanism, _s: &State) -> Option<Vec<(JointId, Reaction)>> {
+    pub fn reactions(&mut self, m: &Mechanism) -> Option<Vec<(JointId, Reaction)>> {
         let mut all = Vec::new();
-        for island in self.islands.iter().filter(|i| !i.part.joints.is_empty()) {
-            let own = island.work.reactions(&island.part.mechanism, &island.state)?;
+        for island in self.islands.iter_mut().filter(|i| !i.part.joints.is_empty()) {
+            let own = island.reactions()?;
             all.extend(own.into_iter().map(|(j, r)| (island.part.joints[j.index()], r)));
         }
         all.sort_by_key(|(j, _)| *j);
         (!all.is_empty() || m.joints().is_empty()).then_some(all)
     }
 }
+
+const NO_REACTION: Reaction = Reaction { force: crate::Vector::ZERO, torque: crate::Vector::ZERO };
 
 /// What moves together: solids that joints or springs connect, whatever the time. A free solid is an island, too.
 fn split(m: &Mechanism) -> Vec<Part> {
@@ -185,7 +200,7 @@ fn split(m: &Mechanism) -> Vec<Part> {
     members.iter().map(|(solids, joints, springs)| Part::for_motion(m, solids, joints, springs)).collect()
 }
 
-/// A step is worth several threads where there are several islands with something to do.
+/// A step is worth several threads where there are several islands with something to do. A deadline is asked by one.
 pub(super) fn runs_in_parallel(islands: usize, c: &StepConfig) -> bool {
-    islands > 1 && c.out_of_time.is_none() && c.clock.is_none() && rayon::current_num_threads() > 1
+    islands > 1 && c.out_of_time.is_none() && rayon::current_num_threads() > 1
 }

@@ -108,7 +108,7 @@ pub fn start(m: &Mechanism) -> State {
 
 /// Did the step say that something is wrong? Whoever adds another such word to the report adds it here.
 pub fn is_flagged(r: &StepReport) -> bool {
-    r.missed || r.rejected.is_some()
+    r.missed || r.rejected.is_some() || r.energy.unexplained > 0
 }
 
 /// Nothing feeds it: no motor, no force, nothing scripted, nothing that comes and goes.
@@ -208,6 +208,8 @@ pub struct Run {
     pub steps: usize,
     /// Steps that missed their tolerance.
     pub missed: usize,
+    /// Steps whose energy nothing explains.
+    pub unexplained: usize,
     /// Why it ended early.
     pub rejected: Option<linkwork::step::Rejected>,
     /// Largest gap.
@@ -222,15 +224,16 @@ pub struct Run {
 impl Run {
     /// Something was said.
     pub fn is_flagged(&self) -> bool {
-        self.missed > 0 || self.rejected.is_some()
+        self.missed > 0 || self.unexplained > 0 || self.rejected.is_some()
     }
 
     /// The figures for a message.
     pub fn words(&self) -> String {
         format!(
-            "{} steps, {} missed, rejected {:?}, gap {:.2e}, {} pieces, {} fallbacks; {}",
+            "{} steps, {} missed, {} unexplained, rejected {:?}, gap {:.2e}, {} pieces, {} fallbacks; {}",
             self.steps,
             self.missed,
+            self.unexplained,
             self.rejected,
             self.gap,
             self.substeps,
@@ -256,6 +259,7 @@ pub fn run_watched(
         state: State::new(m),
         steps: 0,
         missed: 0,
+        unexplained: 0,
         rejected: None,
         gap: 0.0,
         substeps: 0,
@@ -279,6 +283,7 @@ pub fn run_watched(
         }
         run.steps += 1;
         run.missed += usize::from(report.missed);
+        run.unexplained += report.energy.unexplained;
         run.gap = if run.gap >= report.gaps.worst() { run.gap } else { report.gaps.worst() };
         if !see(&state, &report, &run.energies) {
             break;
