@@ -93,13 +93,13 @@ impl Balance {
             loses: damped || bounded || !m.springs.is_empty() || !conserves,
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
-            // In order: an integrator's own, the default tolerance over a minute, a brake.
+            // In order: an integrator's own, the default tolerance over a minute, speeds that are half a step old.
             documented: if explicit {
                 0.2
             } else if conserves {
                 0.03
             } else {
-                0.02
+                0.05
             },
             retries: !explicit,
             closes: conserves,
@@ -122,8 +122,8 @@ impl Balance {
     }
 
     /// Has the island gained, or lost where nothing takes energy away, more in all than its method documents?
-    pub fn is_off(self, drift: f64, peak: f64, allowed: f64) -> bool {
-        let most = self.documented * peak + RETRY * allowed;
+    pub fn is_off(self, drift: f64, peak: f64, rounding: f64) -> bool {
+        let most = self.documented * peak + rounding;
         !self.driven && (drift > most || (!self.loses && drift < -most))
     }
 }

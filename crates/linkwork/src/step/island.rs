@@ -20,6 +20,8 @@ const GROWTH: f64 = 1.02;
 const GAP_PIECES: usize = 64;
 /// Gaps of this share of the island's size are no error of any length: what contradicts itself so much jams.
 const JAM: f64 = 0.01;
+/// What is left of the allowance of a single step in the account of the whole run: starts from rest need some.
+const FIRST: f64 = 1e-3;
 /// Steps without motion after which an island sleeps.
 const STILL: u32 = 30;
 /// It does not move: less than this share of the tolerance in a step.
@@ -104,11 +106,13 @@ impl Island {
         }
         let mut attempt = Attempt {
             pieces: method::least_pieces(m, &self.state, c),
-            careful: care > 0,
+            careful: care > 0 && c.iterations >= 4,
             last_try: false,
             contradict: open > CONTRADICTION * c.tolerance,
         };
         let most = if attempt.contradict { 2 } else { GAP_PIECES } * attempt.pieces;
+        // Few iterations are a budget: there is none for a second try at what is there.
+        let retries = start.of.retries() && c.iterations >= 4;
         let mut best: Option<Outcome> = None;
         let mut spent = (0, 0);
         let end = loop {
@@ -121,9 +125,9 @@ impl Island {
                 std::mem::swap(&mut self.best, &mut self.trial);
                 best = Some(outcome);
             }
-            let good = outcome.is_good() || (outcome.rejected.is_none() && !start.of.retries());
+            let good = outcome.is_good() || (outcome.rejected.is_none() && !retries);
             let only_open = best.is_some_and(|b| b.is_ordinary()) && attempt.pieces >= most;
-            if good || only_open || !attempt.go_on(care > 0, c, w) {
+            if good || only_open || !attempt.go_on(care > 0, retries, c, w) {
                 break best.unwrap_or(outcome);
             }
         };
@@ -197,7 +201,7 @@ impl Island {
             memory.drift = if end.driven { 0.0 } else { memory.drift + change };
             memory.peak = memory.peak.max(kinetic.min(4.0 * memory.peak + end.energy.allowed));
             report.energy.drift = memory.drift;
-            let off = end.of.is_off(memory.drift, memory.peak, end.energy.allowed);
+            let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
             if !end.energy_is_explained && end.of.retries() {
                 if end.energy.change > 0.0 && !end.driven {
@@ -352,11 +356,11 @@ impl Attempt {
     }
 
     /// The next thing to try: with care, then in shorter substeps. False: there is nothing left.
-    fn go_on(&mut self, care_first: bool, c: &StepConfig, w: &IslandWork) -> bool {
+    fn go_on(&mut self, care_first: bool, retries: bool, c: &StepConfig, w: &IslandWork) -> bool {
         if w.is_over(c) && self.last_try {
             return false;
         }
-        if self.careful == care_first {
+        if self.careful == care_first && retries {
             self.careful = !care_first;
             return true;
         }

@@ -216,7 +216,7 @@ impl Newton {
             }
             residual(w, h);
             match self.judge(piece, w, round) {
-                Next::Stop(Found::Yes) if rough && !place(s, w, h, false) => return Found::No,
+                Next::Stop(Found::Yes) if rough => return refine(piece, s, w),
                 Next::Stop(Found::Yes) => return self.keep_best(piece, s, w),
                 Next::Stop(found) => return found,
                 Next::Solve => {}
@@ -288,12 +288,7 @@ impl Newton {
             return Found::Yes;
         }
         w.lambda.clone_from(&w.best);
-        if !place(s, w, piece.h, false) {
-            return Found::No;
-        }
-        let graph = &w.graph;
-        w.next.fill_motion(piece.m, s, piece.end, |j| graph.default_rank(j));
-        Found::Yes
+        refine(piece, s, w)
     }
 
     fn solve(&mut self, piece: &Piece, w: &mut IslandWork, round: usize, done: &mut Advanced) {
@@ -315,6 +310,16 @@ impl Newton {
         self.conflict = !(report.residual <= 0.1 * worst);
         done.solver_iterations += report.iterations;
     }
+}
+
+/// Poses to the last digit for the impulses as they are, and the rows there.
+fn refine(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Found {
+    if !place(s, w, piece.h, false) {
+        return Found::No;
+    }
+    let graph = &w.graph;
+    w.next.fill_motion(piece.m, s, piece.end, |j| graph.default_rank(j));
+    Found::Yes
 }
 
 /// What care left open is closed through the positions alone, along the rows at the end of the step, if a motion as short as
