@@ -161,7 +161,10 @@ impl Mechanism {
                 return fail(format!("limit {} is empty", l.direction.word()));
             }
             if !(0.0..=1.0).contains(&l.restitution) {
-                return fail(format!("the restitution of limit {} is not within 0 and 1", l.direction.word()));
+                return fail(format!(
+                    "the restitution of limit {} is not within 0 and 1",
+                    l.direction.word()
+                ));
             }
         }
         let ok = |x: f64| x.is_finite() && x >= 0.0;

@@ -49,8 +49,9 @@ pub struct IslandMemory {
     pub care: u32,
     /// Steps in a row at whose end nothing moved, under the gravity that it had then.
     pub still: u32,
-    /// Energy that it gained or lost so far without an explanation, and its largest kinetic energy, joules.
+    /// Energy that it gained or lost so far without an explanation, joules.
     pub drift: f64,
+    /// Its largest kinetic energy, joules.
     pub peak: f64,
     /// Gravity of the last step: another one wakes what sleeps.
     pub gravity: [f64; 3],

@@ -54,7 +54,9 @@ fn refilling_refactoring_and_solving_allocate_nothing() {
     for round in 0..4 {
         let before = CALLS.get();
         state.displace(3, &[1e-3 * f64::from(round), 0.0, 0.0, 0.0, 1e-2, 0.0]);
-        rows.fill(&m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+        rows.fill(&m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| {
+            graph.default_rank(j)
+        });
         masses.update(&m, &state);
         solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
         let report = solver.solve(&b, &mut lambda, &work);
@@ -110,7 +112,9 @@ fn memory_grows_with_the_scene() {
                 let graph = Graph::new(&m);
                 let state = State::new(&m);
                 let mut rows = Rows::default();
-                rows.fill(&m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| graph.default_rank(j));
+                rows.fill(&m, &state, state.time, (0..m.joints().len() as u32).map(JointId), |j| {
+                    graph.default_rank(j)
+                });
                 let masses = Masses::new(&m, &state);
                 let b: Vec<f64> = (0..rows.len()).map(|i| (i as f64).sin()).collect();
                 let mut lambda = vec![0.0; b.len()];
@@ -129,7 +133,9 @@ fn memory_grows_with_the_scene() {
 #[test]
 fn solving_the_upper_level_allocates_nothing() {
     use linkwork::rows::{Ask, Push};
-    use linkwork::solve::{FreeSolids, Jointed, JointedScratch, Upper, UpperRows, UpperWork, Way, solve_upper};
+    use linkwork::solve::{
+        FreeSolids, Jointed, JointedScratch, Upper, UpperRows, UpperWork, Way, solve_upper,
+    };
     let m = ladder(6, 4);
     let (state, graph) = (State::new(&m), Graph::new(&m));
     let mut rows = Rows::default();

@@ -125,7 +125,11 @@ impl Part {
             Spring { solids: spring.solids.map(local), name: String::new(), ..spring.clone() }
         };
         if !(part.springs.len() == self.springs.len()
-            && part.springs.iter().zip(&self.springs).all(|(s, k)| is_same_spring(s, &m.springs[*k as usize])))
+            && part
+                .springs
+                .iter()
+                .zip(&self.springs)
+                .all(|(s, k)| is_same_spring(s, &m.springs[*k as usize])))
         {
             part.springs = self.springs.iter().map(whole).collect();
             part.epoch = next_epoch();
@@ -219,10 +223,12 @@ impl Part {
 
 /// But for the number of the solid and the name.
 fn is_same_force(a: &Force, b: &Force) -> bool {
-    (a.at, a.value, a.torque, a.follows_solid, a.during) == (b.at, b.value, b.torque, b.follows_solid, b.during)
+    (a.at, a.value, a.torque, a.follows_solid, a.during)
+        == (b.at, b.value, b.torque, b.follows_solid, b.during)
 }
 
 /// But for the numbers of the solids and the name.
 fn is_same_spring(a: &Spring, b: &Spring) -> bool {
-    (a.points, a.length, a.stiffness, a.damping, a.during) == (b.points, b.length, b.stiffness, b.damping, b.during)
+    (a.points, a.length, a.stiffness, a.damping, a.during)
+        == (b.points, b.length, b.stiffness, b.damping, b.during)
 }

@@ -43,17 +43,6 @@ impl RowKey {
     pub(crate) fn count(self) -> usize {
         (self.0 & 0xff) as usize
     }
-
-    /// The same block of another mechanism: `joint` and `spring` tell the new ids, `None` where it does not exist there.
-    pub(crate) fn renumbered(
-        self,
-        joint: impl Fn(u32) -> Option<u32>,
-        spring: impl Fn(u32) -> Option<u32>,
-    ) -> Option<Self> {
-        let id = (self.0 >> 24) as u32;
-        let id = if self.0 >> 60 < 2 { joint(id) } else { spring(id) }?;
-        Some(Self(self.0 & !(0xffff_ffff << 24) | u64::from(id) << 24))
-    }
 }
 
 #[cfg(test)]
@@ -61,20 +50,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_ordered_as_blocks_are_and_survive_renumbering() {
+    fn keys_are_ordered_as_blocks_are() {
         let m = Mechanism::new();
         let joint = |k| RowKey::new(&m, JointId(k), Source::Joint, 3);
         let drive = |k, d| RowKey::new(&m, JointId(k), Source::Drive(d), 1);
         let none = JointId(u32::MAX);
         let spring = |k| RowKey::new(&m, none, Source::Spring(k), 1);
         let damper = |k| RowKey::new(&m, none, Source::Damper(k), 1);
-        let order =
-            [joint(0), joint(1), joint(u32::MAX), drive(0, 0), drive(0, 1), drive(7, 0), spring(0), damper(0), spring(1)];
+        let order = [
+            joint(0),
+            joint(1),
+            joint(u32::MAX),
+            drive(0, 0),
+            drive(0, 1),
+            drive(7, 0),
+            spring(0),
+            damper(0),
+            spring(1),
+        ];
         assert!(order.windows(2).all(|w| w[0] < w[1]), "{order:?}");
         assert_eq!(joint(5).count(), 3);
-        let moved = drive(7, 3).renumbered(|j| Some(j + 1), |_| None);
-        assert_eq!(moved, Some(drive(8, 3)));
-        assert_eq!(damper(2).renumbered(|_| None, |s| Some(s * 2)), Some(damper(4)));
-        assert_eq!(spring(2).renumbered(Some, |_| None), None);
     }
 }

@@ -20,8 +20,8 @@ mod motion;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use ask::{NOTHING, Seen, Stage, ask, midpoint_give};
 pub use ask::{Ask, Push};
+pub(crate) use ask::{NOTHING, Seen, Stage, ask, midpoint_give};
 pub(crate) use fill::count as row_count;
 pub use key::{RowKey, Source};
 pub use masses::Masses;

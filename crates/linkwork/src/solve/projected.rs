@@ -62,8 +62,7 @@ impl Projected {
             for g in &rows.groups {
                 let [a, b] = g.solids;
                 for r in g.range() {
-                    let change =
-                        rows.along(r, [&self.dq[a], &self.dq[b]]);
+                    let change = rows.along(r, [&self.dq[a], &self.dq[b]]);
                     let at = |end: f64| self.lambda[r] + (end - change) * self.inverse[r];
                     let (low, high) = (at(rows.low[r]), at(rows.high[r]));
                     let next = if rows.is_equality(r) || low > 0.0 {

@@ -322,7 +322,8 @@ impl<'a> Assembler<'a> {
     /// Linearises at a pose. Angles that wind are counted on; the others keep the turn nearest to their range.
     fn fill(&mut self, state: &mut State) -> f64 {
         let graph = self.graph;
-        self.rows.fill(self.m, state, state.time, self.island.joints.iter().copied(), |j| graph.default_rank(j));
+        self.rows
+            .fill(self.m, state, state.time, self.island.joints.iter().copied(), |j| graph.default_rank(j));
         for a in self.rows.angles.iter().filter(|a| a.winds) {
             state.angles[a.slot] = a.value;
         }

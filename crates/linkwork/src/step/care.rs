@@ -16,8 +16,8 @@
 //! then is `(A + S)^-1 A x`: the same where `A` is large beside `S`, and nothing, instead of `b / S`, where it is not. That
 //! is the least-squares impulse of smallest norm, and it stays bounded.
 
-use super::work::{IslandWork, mobility};
 use super::Piece;
+use super::work::{IslandWork, mobility};
 use crate::rows::{Group, Masses, Rows, dot6};
 use crate::solve::{Work, largest};
 use crate::state::State;

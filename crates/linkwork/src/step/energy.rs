@@ -182,19 +182,24 @@ impl IslandWork {
             let [a, b] = g.solids;
             if !(self.masses.turns(a) && self.masses.turns(b)) {
                 let distance = s.centers[a].distance(s.centers[b]);
-                let speed = s.velocities[a].distance(s.velocities[b]).max(
-                    start.velocities[a].distance(start.velocities[b]),
-                );
+                let speed = s.velocities[a]
+                    .distance(s.velocities[b])
+                    .max(start.velocities[a].distance(start.velocities[b]));
                 if distance > 0.0 {
                     turn = turn.max(h * speed / distance);
                 }
             }
         }
-        for f in m.forces.iter().filter(|f| f.during.is_none_or(|d| d.contains(piece.begin) || d.contains(piece.end))) {
+        for f in m
+            .forces
+            .iter()
+            .filter(|f| f.during.is_none_or(|d| d.contains(piece.begin) || d.contains(piece.end)))
+        {
             let i = f.solid.index();
             let [a, b] = [start, s].map(|s| {
                 let q = s.rotations[i];
-                let (force, torque) = if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
+                let (force, torque) =
+                    if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
                 let arm = f.at.map_or(crate::math::Vector::ZERO, |at| q * (at - m.solids()[i].mass.center));
                 let v = twist(s, i);
                 let spin = crate::math::Vector::new(v[3], v[4], v[5]);

@@ -198,7 +198,14 @@ fn kinetic(s: &State, w: &IslandWork, start: &State) -> f64 {
 
 /// The second impulse: primary rows and grips keep still, relative to where their other side goes; `unmet` hands count as
 /// still.
-fn velocities(m: &Mechanism, s: &mut State, w: &mut IslandWork, c: &StepConfig, h: f64, unmet: bool) -> usize {
+fn velocities(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut IslandWork,
+    c: &StepConfig,
+    h: f64,
+    unmet: bool,
+) -> usize {
     const DAMPING: f64 = 1e-6;
     w.b.clear();
     w.active.clear();

@@ -97,7 +97,8 @@ impl Island {
         let (m, w) = (&self.part.mechanism, &mut self.work);
         w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
-        let start = Start { of: Balance::new(m, c.method), open, ledger: w.ledger(m, &self.state, self.state.time) };
+        let start =
+            Start { of: Balance::new(m, c.method), open, ledger: w.ledger(m, &self.state, self.state.time) };
         let jam = start.jams_beyond(self.size, c);
         let IslandMemory { care, substep, .. } = *self.state.memory.own();
         // What was never stepped is closed first, if it can be.
@@ -136,7 +137,6 @@ impl Island {
         }
         self.finish(end, care, c);
     }
-
 
     /// Constraints that contradict each other by far leave no motion to compute: the island rests, and its gaps are made
     /// as small as they get. No speed comes of it.
@@ -203,10 +203,9 @@ impl Island {
             report.energy.drift = memory.drift;
             let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
-            if !end.energy_is_explained && end.of.retries() {
-                if end.energy.change > 0.0 && !end.driven {
-                    clamp(&mut self.state, w, &mut report.energy);
-                }
+            let made = !end.energy_is_explained && end.energy.change > 0.0;
+            if made && !end.driven && end.of.retries() {
+                clamp(&mut self.state, w, &mut report.energy);
             }
             let clock = w.start(c);
             report.gaps = w.final_gaps(part, &self.state);

@@ -203,7 +203,8 @@ impl Newton {
             // Round 0 solves the rotation equation only to 1e-6 (`rough`): its poses are never accepted as they are.
             // Without rows there is no round 1, so then it is solved fully.
             let rough = round == 0 && n > 0;
-            if !place(s, w, h, rough) && !(round == 0 && cold_start(s, w, h)) {
+            let placed = place(s, w, h, rough) || (round == 0 && cold_start(s, w, h));
+            if !placed {
                 return Found::No;
             }
             w.stop(c, clock, |t| &mut t.motion);
@@ -284,7 +285,11 @@ impl Newton {
 
     /// With care the best round counts, which need not be the last.
     fn keep_best(&self, piece: &Piece, s: &mut State, w: &mut IslandWork) -> Found {
-        if !piece.careful || self.best == f64::INFINITY || w.best == w.lambda || w.best.len() != w.lambda.len() {
+        if !piece.careful
+            || self.best == f64::INFINITY
+            || w.best == w.lambda
+            || w.best.len() != w.lambda.len()
+        {
             return Found::Yes;
         }
         w.lambda.clone_from(&w.best);
@@ -381,12 +386,7 @@ fn residual(w: &mut IslandWork, h: f64) {
 }
 
 /// The 1998 projection instead of the step, then velocities that keep to the constraints.
-fn fall_back(
-    piece: &Piece,
-    s: &mut State,
-    w: &mut IslandWork,
-    done: &mut Advanced,
-) -> Result<(), Rejected> {
+fn fall_back(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Result<(), Rejected> {
     if w.scripted {
         s.centers.clone_from(&w.start.centers);
         s.rotations.clone_from(&w.start.rotations);

@@ -186,7 +186,8 @@ fn split(m: &Mechanism) -> Vec<Part> {
         }
         members[place[root]].0.push(SolidId(i as u32));
     }
-    let mut home = |ends: [SolidId; 2]| ends.into_iter().find(|s| moves(*s)).map(|s| place[sets.find(s.index())]);
+    let mut home =
+        |ends: [SolidId; 2]| ends.into_iter().find(|s| moves(*s)).map(|s| place[sets.find(s.index())]);
     for (k, j) in m.joints().iter().enumerate().filter(|(_, j)| j.enabled) {
         if let Some(at) = home(j.frames.map(|f| f.solid)) {
             members[at].1.push(JointId(k as u32));

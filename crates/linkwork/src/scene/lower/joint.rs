@@ -191,7 +191,12 @@ impl Reader<'_, '_, '_> {
             restitution = self.not_negative("the restitution", Quantity::Plain)?;
             if restitution > 1.0 {
                 let message = format!("a restitution of {restitution} would make energy");
-                return self.fail_hint(codes::BAD_RANGE, self.span_since(start), message, "give a ratio from 0 to 1");
+                return self.fail_hint(
+                    codes::BAD_RANGE,
+                    self.span_since(start),
+                    message,
+                    "give a ratio from 0 to 1",
+                );
             }
         }
         if range.min > range.max {

@@ -71,9 +71,7 @@ impl Sweep {
         force: &mut [f64],
         motion: &mut [[f64; 6]],
     ) {
-        for v in [&mut self.diagonal] {
-            v.clear();
-        }
+        self.diagonal.clear();
         self.curves.clear();
         self.moved.clear();
         self.first.clear();

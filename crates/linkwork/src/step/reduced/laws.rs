@@ -84,12 +84,8 @@ pub(super) fn choose(
                     lacks => Mode::Pushes(g.most_force.copysign(lacks)),
                 },
                 _ if rows.is_equality(r) => Mode::Holds { high: false },
-                _ if forces[r] > 0.0 && rows.low[r].abs() <= tolerance => {
-                    Mode::Holds { high: false }
-                }
-                _ if forces[r] < 0.0 && rows.high[r].abs() <= tolerance => {
-                    Mode::Holds { high: true }
-                }
+                _ if forces[r] > 0.0 && rows.low[r].abs() <= tolerance => Mode::Holds { high: false },
+                _ if forces[r] < 0.0 && rows.high[r].abs() <= tolerance => Mode::Holds { high: true },
                 _ => Mode::Rests,
             };
         }
