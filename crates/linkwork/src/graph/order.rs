@@ -587,7 +587,10 @@ mod tests {
             let r = super::equal_runs(pieces, 4, rows);
             let taken = r.runs * r.length + r.longer;
             assert!(taken <= pieces && (pieces - taken < 4 || r.length == 0), "{r:?} of {pieces}");
-            assert!(r.runs % 4 == 0 && r.longer % 4 == 0 && r.longer < r.runs.max(1), "{r:?}");
+            assert!(
+                r.runs.is_multiple_of(4) && r.longer.is_multiple_of(4) && r.longer < r.runs.max(1),
+                "{r:?}"
+            );
             assert!(r.first <= pieces - taken);
         }
         assert_eq!(super::equal_runs(1535, 4, 64_512).runs, 32);
