@@ -163,7 +163,7 @@ const EXPECTED: f64 = 300.0;
 const MOST_EXACT: usize = 512;
 
 /// Finds multipliers for `rows` over `lower`: see the module. `force` comes in as the warm start (zeros: none) and goes out
-/// as the answer, within what each [`Push`] allows. `scratch.motion` is what it moves.
+/// as the answer, within what each [`crate::rows::Push`] allows. `scratch.motion` is what it moves.
 pub fn solve_upper(
     lower: &mut dyn Lower,
     rows: &UpperRows,
