@@ -288,7 +288,7 @@ fn missing_the_tolerance_is_the_users_decision() {
     std::fs::write(&scene, TORN).unwrap();
     let run = linkwork(&["run", text(&scene), "--seconds", "0.5", "--json"]);
     let r = run.json();
-    assert_eq!((run.code, &r["outcome"], &r["missed_steps"]), (0, &"missed".into(), &30.into()));
+    assert_eq!((run.code, &r["outcome"], &r["missed_steps"]), (1, &"missed".into(), &30.into()));
     assert_eq!(r["assembled"]["outcome"], "conflict");
     assert!(run.stderr.contains("cannot all be closed"), "{}", run.stderr);
 

@@ -56,6 +56,7 @@ pub struct IslandMemory {
     /// Gravity of the last step: another one wakes what sleeps.
     pub gravity: [f64; 3],
     /// The blocks of rows that acted at the end of the last step, in order.
+    #[serde(with = "plain::keys")]
     pub keys: Vec<RowKey>,
     /// Force along each of their rows: the warm start of the next step.
     pub forces: Vec<f64>,
@@ -321,7 +322,7 @@ impl State {
     }
 }
 
-/// Vectors and quaternions as plain numbers in order, so that what is saved does not depend on the maths library.
+/// Vectors, quaternions and keys as plain numbers in order, so that what is saved does not depend on the maths library.
 mod plain {
     pub mod vectors {
         use crate::math::Vector;
@@ -332,6 +333,17 @@ mod plain {
         }
         pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Vector>, D::Error> {
             Ok(Vec::<[f64; 3]>::deserialize(d)?.into_iter().map(Vector::from_array).collect())
+        }
+    }
+    pub mod keys {
+        use crate::rows::RowKey;
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        pub fn serialize<S: Serializer>(list: &[RowKey], s: S) -> Result<S::Ok, S::Error> {
+            s.collect_seq(list.iter().map(|k| k.0))
+        }
+        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<RowKey>, D::Error> {
+            Ok(Vec::<u64>::deserialize(d)?.into_iter().map(RowKey).collect())
         }
     }
     pub mod turns {

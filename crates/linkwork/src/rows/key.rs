@@ -6,7 +6,6 @@
 
 use crate::joint::JointId;
 use crate::mechanism::Mechanism;
-use serde::{Deserialize, Serialize};
 
 /// What made a block of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub enum Source {
 
 /// Ordered as blocks are: joints, then motors, then springs, each by id. The number of rows is part of it, so that equal
 /// keys are rows of the same shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowKey(pub(crate) u64);
 
 impl RowKey {
