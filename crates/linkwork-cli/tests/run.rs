@@ -309,7 +309,7 @@ fn missing_the_tolerance_is_the_users_decision() {
     let again = linkwork(&["run", text(&scene), "--seconds", "0.1", "--json", "--from", text(&told)]).json();
     assert_eq!(again["time_start"], r["time_end"], "what was saved can be gone on from");
     let run = linkwork(&["run", text(&scene), "--seconds", "0.5", "--json", "--on-miss", "warn"]);
-    assert_eq!((run.code, &run.json()["outcome"]), (0, &"missed".into()));
+    assert_eq!((run.code, &run.json()["outcome"]), (1, &"missed".into()));
 }
 
 #[test]
