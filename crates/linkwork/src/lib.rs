@@ -2,6 +2,7 @@
 //!
 //! Every constraint, of every kind, becomes a few scalar rows; every method and every solver sees only rows.
 
+pub mod contact;
 pub mod diagnose;
 pub mod force;
 pub mod formats;

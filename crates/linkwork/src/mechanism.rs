@@ -52,6 +52,8 @@ pub struct Mechanism {
     pub forces: Vec<Force>,
     /// Springs.
     pub springs: Vec<Spring>,
+    /// Pairs that never touch.
+    pub ignores: Vec<[SolidId; 2]>,
     /// Acceleration of free fall.
     pub gravity: Vector,
     epoch: u64,
@@ -99,6 +101,7 @@ impl Mechanism {
             trajectories: Vec::new(),
             forces: Vec::new(),
             springs: Vec::new(),
+            ignores: Vec::new(),
             gravity: Vector::new(0.0, -9.81, 0.0),
             epoch: next_epoch(),
             outer_joints: Vec::new(),

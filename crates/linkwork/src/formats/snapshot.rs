@@ -158,7 +158,7 @@ pub fn fingerprint(m: &Mechanism) -> u64 {
             };
         }
     }
-    let rest = (m.joints(), &m.materials, &m.trajectories, &m.forces, &m.springs, m.gravity);
+    let rest = (m.joints(), &m.materials, &m.trajectories, &m.forces, &m.springs, m.gravity, &m.ignores);
     let _ = write!(hash, "{rest:?}");
     hash.0
 }

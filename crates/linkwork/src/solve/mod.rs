@@ -283,7 +283,7 @@ fn factor_inverse_mass(masses: &Masses, solid: usize) -> (f64, [f64; 6]) {
 
 /// The larger of two sizes; a NaN never gets lost.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }
 

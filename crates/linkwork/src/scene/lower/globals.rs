@@ -143,7 +143,12 @@ impl<'x, 't> Lowering<'x, 't> {
         for (span, bodies) in self.bare_names(block) {
             match bodies.as_deref() {
                 None => {}
-                Some([(a, _), (b, _)]) if a != b => self.scene.ignores.push((*a, *b)),
+                Some([(a, _), (b, _)]) if a != b => {
+                    if let (Body::Solid(one), Body::Solid(two)) = (*a, *b) {
+                        self.scene.mechanism.ignores.push([one, two]);
+                    }
+                    self.scene.ignores.push((*a, *b));
+                }
                 Some([_, (_, second)]) => {
                     let message = "a body does not collide with itself anyway";
                     self.report(Diagnostic::new(codes::SELF_JOINT, *second, message));

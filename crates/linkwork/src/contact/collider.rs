@@ -1,0 +1,211 @@
+//! Shapes as contact sees them, with their surfaces, and the pairs that never touch.
+
+use super::narrow::{Narrow, Point};
+use crate::graph::Sets;
+use crate::material::Material;
+use crate::math::{Pose, Vector};
+use crate::mechanism::Mechanism;
+use crate::shape::Shape;
+use crate::solid::{Collide, Kernel, SolidId};
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::shape::{Ball, Capsule, Cuboid, Cylinder, Shape as ParryShape, TriMesh, TriMeshFlags};
+
+/// What a collider is made of.
+pub(crate) enum Geometry {
+    Ball(Ball),
+    Box(Cuboid),
+    Capsule(Capsule),
+    Cylinder {
+        /// The same, smaller by `round` all over. Distances between shapes that touch are zero, and no direction can be
+        /// told of a vector of length zero; with a rim rounded by a thousandth they are not.
+        core: Cylinder,
+        round: f64,
+    },
+    /// The half space below the plane through the origin, along `y`.
+    Plane,
+    Mesh(Box<TriMesh>),
+}
+
+/// One shape of one solid.
+pub(crate) struct Collider {
+    pub solid: SolidId,
+    pub geometry: Geometry,
+    /// From the shape's frame to the solid's axes about its centre of mass.
+    pub local: Pose,
+    /// Farthest point from the solid's centre of mass.
+    pub reach: f64,
+    /// A length that tells how big the shape is.
+    pub size: f64,
+    /// Bounding box in the shape's frame; none for a plane.
+    pub bounds: Option<Aabb>,
+    /// The solid's surface, if it has one of its own.
+    pub surface: Option<Material>,
+    /// Nothing that happens moves it.
+    pub fixed: bool,
+}
+
+/// The part of a cylinder's smaller measure by which its rim is rounded.
+const ROUND: f64 = 1e-3;
+
+impl Collider {
+    fn new(m: &Mechanism, id: SolidId, shape: &crate::shape::PlacedShape) -> Option<Self> {
+        let solid = m.solid(id);
+        let geometry = match &shape.shape {
+            Shape::Sphere(r) => Geometry::Ball(Ball::new(*r)),
+            Shape::Box(s) => Geometry::Box(Cuboid::new(*s * 0.5)),
+            Shape::Capsule { radius, length } => Geometry::Capsule(Capsule::new_y(length * 0.5, *radius)),
+            Shape::Cylinder { radius, length } => {
+                let round = ROUND * radius.min(0.5 * length);
+                Geometry::Cylinder { core: Cylinder::new(0.5 * length - round, radius - round), round }
+            }
+            Shape::Plane => Geometry::Plane,
+            Shape::Mesh(mesh) => {
+                let whole = |flags| TriMesh::with_flags(mesh.vertices.clone(), mesh.triangles.clone(), flags);
+                let smooth = whole(TriMeshFlags::FIX_INTERNAL_EDGES);
+                let made = smooth.or_else(|_| whole(TriMeshFlags::empty()));
+                Geometry::Mesh(Box::new(made.ok()?))
+            }
+        };
+        let mut local = shape.pose * shape.collider_turn();
+        local.translation -= solid.mass.center;
+        let bounds = geometry.bounds();
+        let size = bounds.map_or(1.0, |b| b.half_extents().length());
+        let reach = bounds.map_or(0.0, |b| (local.transform_point(b.center())).length() + size);
+        let surface = solid.material.and_then(|k| m.materials.get(k.0 as usize)).cloned();
+        let fixed = solid.kernel == Kernel::Fixed;
+        Some(Self { solid: id, geometry, local, reach, size, bounds, surface, fixed })
+    }
+
+    /// The box around it, `pose` being that of the solid's centre; none for a plane.
+    pub fn aabb(&self, pose: &Pose) -> Option<Aabb> {
+        self.bounds.map(|b| b.transform_by(&(*pose * self.local)))
+    }
+}
+
+impl Geometry {
+    fn bounds(&self) -> Option<Aabb> {
+        Some(match self {
+            Geometry::Ball(b) => b.compute_local_aabb(),
+            Geometry::Box(b) => b.compute_local_aabb(),
+            Geometry::Capsule(c) => c.compute_local_aabb(),
+            Geometry::Cylinder { core, round } => {
+                let b = core.compute_local_aabb();
+                Aabb::new(b.mins - Vector::splat(*round), b.maxs + Vector::splat(*round))
+            }
+            Geometry::Mesh(m) => m.compute_local_aabb(),
+            Geometry::Plane => return None,
+        })
+    }
+}
+
+/// All colliders of a mechanism, in the order of their solids, and who may touch whom.
+#[derive(Default)]
+pub(crate) struct Colliders {
+    pub all: Vec<Collider>,
+    /// Pairs of solids that never touch though both would, in order.
+    apart: Vec<[SolidId; 2]>,
+    /// Per solid: what it touches.
+    collide: Vec<Collide>,
+    dynamic: Vec<bool>,
+}
+
+impl Colliders {
+    pub fn new(m: &Mechanism) -> Self {
+        let mut c = Self::default();
+        for (i, solid) in m.solids().iter().enumerate() {
+            let id = SolidId(i as u32);
+            c.collide.push(solid.collide.clone());
+            c.dynamic.push(!solid.is_fixed());
+            if solid.collide == Collide::None {
+                continue;
+            }
+            c.all.extend(solid.shapes.iter().filter_map(|s| Collider::new(m, id, s)));
+            if solid.particle && solid.shapes.is_empty() {
+                let point = crate::shape::PlacedShape::sphere(0.0);
+                c.all.extend(Collider::new(m, id, &point));
+            }
+        }
+        // Nothing can touch where nothing that moves has a shape.
+        if !c.all.iter().any(|x| c.dynamic[x.solid.index()]) {
+            c.all.clear();
+        }
+        if !c.all.is_empty() {
+            c.keep_apart(m);
+        }
+        c
+    }
+
+    /// Pairs that are joined, that the scene ignores, or that are drawn through each other in one linkage.
+    fn keep_apart(&mut self, m: &Mechanism) {
+        let ordered = |a: SolidId, b: SolidId| [a.min(b), a.max(b)];
+        let mut sets = Sets::new(m.solids().len());
+        let mut apart: Vec<[SolidId; 2]> = Vec::new();
+        for j in m.joints() {
+            let [a, b] = j.frames.map(|f| f.solid);
+            if !self.asks_for(a, b) {
+                apart.push(ordered(a, b));
+            }
+            if self.dynamic[a.index()] && self.dynamic[b.index()] {
+                sets.join(a.index(), b.index());
+            }
+        }
+        let (mut narrow, mut points) = (Narrow::default(), Vec::new());
+        let pose = |s: SolidId| {
+            let solid = m.solid(s);
+            Pose::from_parts(solid.pose.transform_point(solid.mass.center), solid.pose.rotation.normalize())
+        };
+        let mut broad = super::Broad::default();
+        let pairs = broad.pairs(self, pose, |_| 0.0);
+        for [a, b] in pairs.iter().map(|p| p.map(|k| k as usize)) {
+            let (one, two) = (&self.all[a], &self.all[b]);
+            let linked = sets.find(one.solid.index()) == sets.find(two.solid.index());
+            if !linked || self.asks_for(one.solid, two.solid) {
+                continue;
+            }
+            points.clear();
+            narrow.points(one, &pose(one.solid), two, &pose(two.solid), 0.0, &mut points);
+            let slack = 1e-9 * (one.size + two.size);
+            if points.iter().any(|p: &Point| p.gap < -slack) {
+                apart.push(ordered(one.solid, two.solid));
+            }
+        }
+        apart.extend(m.ignores.iter().map(|[a, b]| ordered(*a, *b)));
+        apart.sort_unstable();
+        apart.dedup();
+        self.apart = apart;
+    }
+
+    /// One of the two names the other in its `collide with`.
+    fn asks_for(&self, a: SolidId, b: SolidId) -> bool {
+        let names = |x: SolidId, y| matches!(&self.collide[x.index()], Collide::With(l) if l.contains(&y));
+        names(a, b) || names(b, a)
+    }
+
+    /// May these two colliders touch?
+    pub fn may_touch(&self, a: &Collider, b: &Collider) -> bool {
+        let (a, b) = (a.solid, b.solid);
+        let allows = |x: SolidId, y: SolidId| match &self.collide[x.index()] {
+            Collide::All => true,
+            Collide::None => false,
+            Collide::With(list) => list.contains(&y),
+        };
+        a != b
+            && (self.dynamic[a.index()] || self.dynamic[b.index()])
+            && allows(a, b)
+            && allows(b, a)
+            && self.apart.binary_search(&[a.min(b), a.max(b)]).is_err()
+    }
+
+    /// Friction and restitution between two colliders. A solid without a material of its own takes on the other's; two
+    /// materials meet with the geometric mean of their friction and the larger restitution.
+    pub fn surface(&self, a: &Collider, b: &Collider) -> (f64, f64) {
+        match (&a.surface, &b.surface) {
+            (Some(a), Some(b)) => ((a.friction * b.friction).sqrt(), a.restitution.max(b.restitution)),
+            (Some(x), None) | (None, Some(x)) => (x.friction, x.restitution),
+            (None, None) => {
+                let plain = Material::default();
+                (plain.friction, plain.restitution)
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Contact: which solids may touch, where they do, and how far apart they are.
+//!
+//! - `collider.rs`: shapes as parry wants them, surfaces, and the pairs that never touch;
+//! - `broad.rs`: pairs whose boxes meet within a step, by sorting along an axis;
+//! - `narrow.rs`, `plane.rs`: the points of a pair, each with a normal, a gap and a feature by which it is known again.
+//!
+//! Everything here is a function of poses and velocities alone: nothing is remembered between steps but forces, which the
+//! state keeps under each point's [`ContactKey`]. A manifold that was updated instead of computed would make the future
+//! depend on the past of a workspace.
+
+mod broad;
+mod collider;
+mod narrow;
+mod plane;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use broad::Broad;
+pub(crate) use collider::{Collider, Colliders};
+pub(crate) use narrow::{Narrow, Point};
+
+use crate::math::Vector;
+use crate::solid::SolidId;
+use serde::{Deserialize, Serialize};
+
+/// By what a point of contact is known from one step to the next: the two shapes, numbered through all solids, and the
+/// features that meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ContactKey {
+    /// Numbers of the two shapes.
+    pub shapes: [u32; 2],
+    /// Corners, edges or faces that meet, folded into one number.
+    pub feature: u32,
+}
+
+/// What a step leaves of a point of contact for the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContactMemory {
+    /// Which point.
+    pub key: ContactKey,
+    /// Force on the second solid, world axes, newtons.
+    pub force: [f64; 3],
+}
+
+/// The receipt of the contacts of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ContactReport {
+    /// Points that touch at the end of the step.
+    pub points: usize,
+    /// The deepest of them, metres, from poses.
+    pub penetration: f64,
+    /// The two solids that it is between.
+    pub deepest: Option<[SolidId; 2]>,
+    /// How far velocities are from the laws of contact: the largest gap, in metres over the step.
+    pub residual: f64,
+    /// The largest friction beyond the cone, as a part of the largest force.
+    pub cone_violation: f64,
+    /// Rounds of the contact solver.
+    pub rounds: usize,
+}
+
+impl ContactReport {
+    pub(crate) fn add(&mut self, other: &ContactReport) {
+        self.points += other.points;
+        if other.penetration > self.penetration {
+            (self.penetration, self.deepest) = (other.penetration, other.deepest);
+        }
+        self.residual = crate::solve::larger(self.residual, other.residual);
+        self.cone_violation = crate::solve::larger(self.cone_violation, other.cone_violation);
+        self.rounds += other.rounds;
+    }
+}
+
+/// A point at which two solids touch, as it is told to whoever asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactPoint {
+    /// The two solids.
+    pub solids: [SolidId; 2],
+    /// By what it is known again.
+    pub key: ContactKey,
+    /// Where, world.
+    pub point: Vector,
+    /// From the first solid to the second.
+    pub normal: Vector,
+    /// Distance; negative where they overlap.
+    pub gap: f64,
+    /// Force on the second solid, world axes.
+    pub force: Vector,
+    /// Coulomb coefficient of the pair.
+    pub friction: f64,
+}
