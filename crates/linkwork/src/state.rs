@@ -1,5 +1,6 @@
 //! Where a mechanism *is*: the whole snapshot. Two states with the same hash have the same future.
 
+use crate::contact::ContactMemory;
 use crate::joint::{Direction, JointId};
 use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
@@ -62,6 +63,8 @@ pub struct IslandMemory {
     pub forces: Vec<f64>,
     /// Forces by which taut joints make solids harder to turn; empty where that is not needed.
     pub pull: Vec<f64>,
+    /// Points of contact that pushed at the end of the last step, in order.
+    pub contacts: Vec<ContactMemory>,
 }
 
 impl IslandMemory {
@@ -125,11 +128,15 @@ impl IslandMemory {
             && [0, rows].contains(&self.pull.len())
             && self.forces.iter().chain(&self.pull).all(|x| x.is_finite())
             && self.keys.is_sorted()
+            && self.contacts.is_sorted_by(|a, b| a.key < b.key)
+            && self.contacts.iter().flat_map(|c| &c.force).all(|x| x.is_finite())
     }
 
     /// About the bytes that it takes.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>() + 8 * (self.keys.len() + self.forces.len() + self.pull.len())
+        size_of::<Self>()
+            + 8 * (self.keys.len() + self.forces.len() + self.pull.len())
+            + size_of::<ContactMemory>() * self.contacts.len()
     }
 }
 
@@ -147,6 +154,7 @@ impl Memory {
             keys: Vec::new(),
             forces: Vec::new(),
             pull: Vec::new(),
+            contacts: Vec::new(),
         };
         self.islands.first().unwrap_or(NONE)
     }
@@ -176,7 +184,7 @@ macro_rules! clone_in_place {
 
 clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
 clone_in_place!(Memory: islands);
-clone_in_place!(IslandMemory: solid, substep, care, still, drift, peak, gravity, keys, forces, pull);
+clone_in_place!(IslandMemory: solid, substep, care, still, drift, peak, gravity, keys, forces, pull, contacts);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
@@ -317,6 +325,10 @@ impl State {
             island.gravity.into_iter().for_each(&mut eat);
             island.keys.iter().for_each(|k| eat(f64::from_bits(k.0)));
             island.forces.iter().chain(&island.pull).copied().for_each(&mut eat);
+            for c in &island.contacts {
+                [c.key.shapes[0], c.key.shapes[1], c.key.feature].into_iter().for_each(|k| eat(f64::from(k)));
+                c.force.into_iter().for_each(&mut eat);
+            }
         }
         h
     }

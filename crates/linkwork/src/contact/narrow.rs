@@ -12,7 +12,8 @@ use parry3d_f64::query::details::{
     contact_manifold_cuboid_cuboid, contact_manifold_pfm_pfm,
 };
 use parry3d_f64::query::{
-    ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, TrackedContact,
+    ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, TrackedContact,
+    cast_shapes,
 };
 use parry3d_f64::shape::{PackedFeatureId, PolygonalFeatureMap, Shape, TriMesh, Triangle};
 
@@ -83,6 +84,34 @@ impl Narrow {
                 out.remove(at);
             }
         }
+    }
+
+    /// The first touch of two colliders that move along straight lines for a time of at most `most`: when, and the point,
+    /// with the gap that they close until then along its normal.
+    pub fn cast(
+        &self,
+        a: &Collider,
+        at_a: &Pose,
+        va: Vector,
+        b: &Collider,
+        at_b: &Pose,
+        vb: Vector,
+        most: f64,
+    ) -> Option<(f64, Point)> {
+        let (pa, pb) = (*at_a * a.local, *at_b * b.local);
+        let ((one, r1), (two, r2)) = (whole(&a.geometry)?, whole(&b.geometry)?);
+        let options = ShapeCastOptions {
+            max_time_of_impact: most,
+            target_distance: r1 + r2,
+            stop_at_penetration: false,
+            compute_impact_geometry_on_penetration: true,
+        };
+        let hit = cast_shapes(&pa, va, one, &pb, vb, two, options).ok().flatten()?;
+        let (t, normal) = (hit.time_of_impact, pa.rotation * hit.normal1);
+        let gap = -(vb - va).dot(normal) * t;
+        let at = pa.transform_point(hit.witness1) + va * t + normal * r1;
+        let sound = at.is_finite() && normal.is_finite() && gap >= 0.0;
+        sound.then_some((t, Point { at, normal, gap, feature: 0 }))
     }
 
     /// Starts from nothing: what a manifold was before must not show in what it becomes.
@@ -265,6 +294,14 @@ fn shape(g: &Geometry) -> Option<(&dyn Shape, f64)> {
         Geometry::Capsule(c) => Some((c, 0.0)),
         Geometry::Cylinder { core, round } => Some((core, *round)),
         Geometry::Plane | Geometry::Mesh(_) => None,
+    }
+}
+
+/// The same for meshes, too.
+fn whole(g: &Geometry) -> Option<(&dyn Shape, f64)> {
+    match g {
+        Geometry::Mesh(m) => Some((m.as_ref(), 0.0)),
+        other => shape(other),
     }
 }
 

@@ -28,7 +28,7 @@ use std::fmt::{self, Write};
 
 const MAGIC: &[u8; 8] = b"LWSTATE\n";
 /// Goes up whenever the fields of [`State`] change.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 36;
 
 /// Why bytes are not a state of this mechanism.

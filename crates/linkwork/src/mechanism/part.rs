@@ -58,9 +58,16 @@ impl Part {
     }
 
     /// Cuts out what moves together: these solids, with the joints, springs and forces on them and everything fixed or
-    /// scripted that those touch. Shapes and names stay behind.
-    pub fn for_motion(m: &Mechanism, moving: &[SolidId], joints: &[JointId], springs: &[u32]) -> Self {
+    /// scripted that those touch, `touched` among it. Shapes and names stay behind.
+    pub fn for_motion(
+        m: &Mechanism,
+        moving: &[SolidId],
+        joints: &[JointId],
+        springs: &[u32],
+        touched: &[SolidId],
+    ) -> Self {
         let mut solids = moving.to_vec();
+        solids.extend_from_slice(touched);
         let of_joints = joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
         let of_springs = springs.iter().flat_map(|k| m.springs[*k as usize].solids);
         solids.extend(of_joints.chain(of_springs).filter(|s| m.solid(*s).is_fixed()));

@@ -6,6 +6,7 @@
 
 use crate::joint::JointId;
 use crate::mechanism::Mechanism;
+use crate::solid::SolidId;
 
 /// What made a block of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,15 @@ impl RowKey {
             Source::Damper(k) => (2, m.outer_spring(k), 1),
         };
         Self(kind << 60 | u64::from(id) << 24 | u64::from(part & 0xfff) << 8 | count as u64 & 0xff)
+    }
+
+    /// The solids that the block is between, in the mechanism that its joints and springs are numbered in.
+    pub(crate) fn solids(self, m: &Mechanism) -> Option<[SolidId; 2]> {
+        let id = (self.0 >> 24 & 0xffff_ffff) as usize;
+        match self.0 >> 60 {
+            0 | 1 => m.joints().get(id).map(|j| j.frames.map(|f| f.solid)),
+            _ => m.springs.get(id).map(|s| s.solids),
+        }
     }
 
     /// Rows of the block.

@@ -7,6 +7,7 @@
 mod block_jacobi;
 mod bounds;
 mod cholesky;
+mod cones;
 mod full_dense;
 mod full_iterative;
 mod kind;
@@ -25,6 +26,7 @@ mod tree;
 mod upper;
 
 pub use bounds::{Bounded, BoundedReport};
+pub(crate) use cones::{ConeProblem, ConeReport, Cones, contact_residual};
 pub use full_dense::FullDense;
 pub use full_iterative::FullIterative;
 pub use kind::SolverKind;
@@ -56,7 +58,7 @@ impl Default for Work<'_> {
 }
 
 impl Work<'_> {
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.out_of_time.is_some_and(|f| f())
     }
 }

@@ -14,7 +14,7 @@
 //! Friction cones fit in as blocks of rows: iterations need the proximal map of a block instead of a row's, pivoting a
 //! Newton step on it.
 
-mod curve;
+pub(super) mod curve;
 mod dense;
 mod gradient;
 #[cfg(test)]

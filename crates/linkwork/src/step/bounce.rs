@@ -86,7 +86,7 @@ impl IslandWork {
     }
 
     /// Kinetic energy, weight and soft rows at `s`, at which the rows are.
-    fn energy(&self, piece: &Piece, s: &State) -> f64 {
+    pub(super) fn energy(&self, piece: &Piece, s: &State) -> f64 {
         let mut sum = 0.0;
         for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
             let spin = s.rotations[i].inverse() * s.spins[i];

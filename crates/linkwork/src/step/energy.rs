@@ -79,7 +79,7 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    pub fn new(m: &Mechanism, method: Method) -> Self {
+    pub fn new(m: &Mechanism, method: Method, touches: bool) -> Self {
         let unphysical =
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
         let driven = unphysical || m.joints().iter().any(|j| !j.drives.is_empty());
@@ -90,7 +90,7 @@ impl Balance {
         Self {
             driven,
             // Soft rows that the step cannot show are damped (`IslandWork::damp_unresolved_modes`).
-            loses: damped || bounded || !m.springs.is_empty() || !conserves,
+            loses: touches || damped || bounded || !m.springs.is_empty() || !conserves,
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
             // In order: an integrator's own, the default tolerance over a minute, speeds that are half a step old.
@@ -215,6 +215,7 @@ impl IslandWork {
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
             + 0.5 * (before.springs + after.springs)
+            + self.touch.lifted / RETRY
             + rounding;
         EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }
     }

@@ -5,6 +5,7 @@ use super::energy::{Balance, EnergyReport, Ledger};
 use super::{
     Advanced, IslandWork, Method, Piece, Reaction, Rejected, StepConfig, StepReport, method, rigid_gaps,
 };
+use crate::contact::ContactReport;
 use crate::joint::JointId;
 use crate::mechanism::{Mechanism, Part};
 use crate::state::{IslandMemory, State};
@@ -45,6 +46,9 @@ pub(crate) struct Island {
     size: f64,
     /// The last step was one of `variational`, whose impulses are no forces.
     by_impulses: bool,
+    /// The assemblies that it is made of, and the scripted solids that it touches (see `workspace.rs`).
+    pub members: Vec<u32>,
+    pub touched: Vec<crate::solid::SolidId>,
 }
 
 impl Island {
@@ -61,6 +65,12 @@ impl Island {
         });
         let size = levers.fold(0.0, f64::max);
         Self { part, restless, size, ..Self::default() }
+    }
+
+    /// The same, made of these assemblies and near these scripted solids.
+    pub fn of(mut self, members: Vec<u32>, touched: Vec<crate::solid::SolidId>) -> Self {
+        (self.members, self.touched) = (members, touched);
+        self
     }
 
     /// The lowest solid that moves: by it the island is known.
@@ -97,8 +107,11 @@ impl Island {
         let (m, w) = (&self.part.mechanism, &mut self.work);
         w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
-        let start =
-            Start { of: Balance::new(m, c.method), open, ledger: w.ledger(m, &self.state, self.state.time) };
+        let start = Start {
+            of: Balance::new(m, c.method, !w.touch.is_empty()),
+            open,
+            ledger: w.ledger(m, &self.state, self.state.time),
+        };
         let jam = start.jams_beyond(self.size, c);
         let IslandMemory { care, substep, .. } = *self.state.memory.own();
         // What was never stepped is closed first, if it can be.
@@ -192,12 +205,15 @@ impl Island {
         report.careful = end.attempt.careful;
         report.projected = end.done.projected;
         report.energy = end.energy;
+        report.contacts = end.contacts;
         if end.rejected.is_none() {
             std::mem::swap(&mut self.state, &mut self.best);
             let needed = end.attempt.careful && (care == 0 || !end.is_good());
             let memory = self.state.memory.own_mut();
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
+            // What touches loses energy as it should: only gains are counted.
+            let change = if w.touch.is_empty() { change } else { change.max(0.0) };
             memory.drift = if end.driven { 0.0 } else { memory.drift + change };
             memory.peak = memory.peak.max(kinetic.min(4.0 * memory.peak + end.energy.allowed));
             report.energy.drift = memory.drift;
@@ -294,6 +310,7 @@ struct Outcome {
     excess: f64,
     gape: f64,
     gap: f64,
+    contacts: ContactReport,
     rejected: Option<Rejected>,
 }
 
@@ -319,6 +336,7 @@ impl Attempt {
             excess: 0.0,
             gape: f64::INFINITY,
             gap: f64::INFINITY,
+            contacts: ContactReport::default(),
             rejected: None,
         };
         let mut piece = Piece {
@@ -331,6 +349,7 @@ impl Attempt {
             careful: self.careful,
             contradict: self.contradict,
         };
+        w.touch.begin_attempt();
         let mut k = 0;
         while k < self.pieces && outcome.rejected.is_none() {
             k += 1;
@@ -343,7 +362,10 @@ impl Attempt {
             piece.end = from.time + c.dt * (k as f64 / self.pieces as f64);
             match c.method.advance(&piece, s, w) {
                 Ok(_) if !s.is_finite() => outcome.rejected = Some(Rejected::NotFinite),
-                Ok(done) => outcome.add(done),
+                Ok(done) => {
+                    outcome.add(done);
+                    outcome.contacts = w.touch.report;
+                }
                 Err(why) => outcome.rejected = Some(why),
             }
         }

@@ -29,6 +29,7 @@ mod island;
 mod lanes;
 mod levels;
 pub mod method;
+mod near;
 mod pace;
 mod post_stabilization;
 mod reduced;
@@ -37,6 +38,7 @@ mod rotation;
 mod tension;
 #[cfg(test)]
 mod tests;
+mod touch;
 mod variational;
 mod work;
 mod workspace;
@@ -50,6 +52,7 @@ pub use work::Reaction;
 pub(crate) use work::{IslandWork, rigid_gaps};
 pub use workspace::Workspace;
 
+use crate::contact::ContactReport;
 use crate::mechanism::Mechanism;
 use crate::rows::Gaps;
 use crate::solve::SolverKind;
@@ -81,6 +84,8 @@ pub struct StepConfig<'a> {
     pub squared_distances: bool,
     /// Islands at rest are not stepped until something wakes them: an edit, a hand, anything that begins to act.
     pub sleep: bool,
+    /// Solids touch each other. Only `variational` knows how; by other methods they pass through each other.
+    pub contacts: bool,
     /// True ends the work as soon as the state is usable.
     pub out_of_time: Option<&'a dyn Fn() -> bool>,
     /// Seconds, for the stage timings in the report. The library has no clock of its own.
@@ -100,6 +105,7 @@ impl Default for StepConfig<'_> {
             most_substeps: 64,
             squared_distances: false,
             sleep: true,
+            contacts: true,
             out_of_time: None,
             clock: None,
         }
@@ -174,6 +180,8 @@ pub struct StepReport {
     pub jammed: usize,
     /// What happened to the energy without an explanation.
     pub energy: EnergyReport,
+    /// What happened where solids touch.
+    pub contacts: ContactReport,
     /// A gap is larger than the tolerance.
     pub missed: bool,
     /// The step was not taken.
@@ -192,8 +200,8 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     if !(c.dt > 0.0 && c.dt.is_finite() && end > state.time) {
         return StepReport { rejected: Some(Rejected::BadStep), ..StepReport::default() };
     }
-    w.update(m);
-    w.sort_memory(&mut state.memory);
+    w.update(m, state, c);
+    w.sort_memory(m, &mut state.memory);
     w.step_islands(m, state, c);
     let report = w.summary(c);
     if report.rejected.is_some() {
@@ -249,6 +257,7 @@ impl Workspace {
             sum.projected |= r.projected;
             sum.jammed += r.jammed;
             sum.energy.add(&r.energy);
+            sum.contacts.add(&r.contacts);
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
         }
@@ -273,7 +282,7 @@ struct Plain {
     solver: SolverKind,
     lengths: [f64; 3],
     counts: [usize; 3],
-    flags: [bool; 2],
+    flags: [bool; 3],
 }
 
 impl Plain {
@@ -283,12 +292,13 @@ impl Plain {
             solver: c.solver,
             lengths: [c.dt, c.tolerance, c.max_rotation],
             counts: [c.iterations, c.solver_iterations, c.most_substeps],
-            flags: [c.squared_distances, c.sleep],
+            flags: [c.squared_distances, c.sleep, c.contacts],
         }
     }
 
     fn config(&self) -> StepConfig<'static> {
-        let ([dt, tolerance, max_rotation], [squared_distances, sleep]) = (self.lengths, self.flags);
+        let ([dt, tolerance, max_rotation], [squared_distances, sleep, contacts]) =
+            (self.lengths, self.flags);
         let [iterations, solver_iterations, most_substeps] = self.counts;
         StepConfig {
             method: self.method,
@@ -301,6 +311,7 @@ impl Plain {
             most_substeps,
             squared_distances,
             sleep,
+            contacts,
             out_of_time: None,
             clock: None,
         }

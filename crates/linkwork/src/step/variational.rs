@@ -32,7 +32,7 @@ use super::work::{mobility, rigid_gaps};
 use super::{Advanced, IslandWork, Piece, Rejected};
 use crate::math::Vector;
 use crate::rows::{Law, NOTHING, Rows, Seen, Stage, ask};
-use crate::solve::{largest, shortfall};
+use crate::solve::{larger, largest, shortfall};
 use crate::state::State;
 
 /// How the search for the impulses ended.
@@ -47,16 +47,22 @@ enum Found {
 pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
     linearise(piece, s, w, &mut done);
+    if w.begin_touch(piece, s) {
+        linearise(piece, s, w, &mut done);
+    }
     begin(piece, s, w);
     let mut found = impulses(piece, s, w, &mut done);
-    if found == Found::No && w.lambda.iter().any(|l| *l != 0.0) && !w.is_over(piece.c) {
+    let warm = w.lambda.iter().any(|l| *l != 0.0) || !w.touch.is_cold();
+    if found == Found::No && warm && !w.is_over(piece.c) {
         // The warm start may have been the reason.
         w.lambda.fill(0.0);
+        w.touch.cool();
         w.lanes.restart();
         found = impulses(piece, s, w, &mut done);
     }
     match found {
         Found::Yes => {
+            w.withdraw_contacts();
             close_rest(piece, s, w, &mut done);
             velocities(piece, s, w, Half::Second, &mut done);
         }
@@ -155,6 +161,7 @@ fn seen(w: &IslandWork, rows: &Rows, k: usize, r: usize) -> Seen {
 fn place(s: &mut State, w: &mut IslandWork, h: f64, rough: bool) -> bool {
     w.impulses.resize(s.centers.len(), Wrench::default());
     w.rows.collect(&w.lambda, &mut w.impulses);
+    w.add_contact_impulses();
     for (i, left) in &w.raised {
         w.impulses[*i].angular = *left * w.impulses[*i].angular;
     }
@@ -165,7 +172,9 @@ fn place(s: &mut State, w: &mut IslandWork, h: f64, rough: bool) -> bool {
 fn impulses(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanced) -> Found {
     let mut newton = Newton { first: f64::INFINITY, best: f64::INFINITY, conflict: false };
     let found = newton.run(piece, s, w, done);
-    if found == Found::Yes && w.undriven && gained_too_much(piece, w) { Found::No } else { found }
+    // What overlaps is pushed apart, and that is no motion in time.
+    let judged = w.undriven && w.touch.is_idle();
+    if found == Found::Yes && judged && gained_too_much(piece, w) { Found::No } else { found }
 }
 
 /// Impulses of rigid joints change kinetic energy only through the curvature of the constraints: about a sixteenth of it
@@ -202,7 +211,7 @@ impl Newton {
             let clock = w.start(c);
             // Round 0 solves the rotation equation only to 1e-6 (`rough`): its poses are never accepted as they are.
             // Without rows there is no round 1, so then it is solved fully.
-            let rough = round == 0 && n > 0;
+            let rough = round == 0 && (n > 0 || !w.touch.is_idle());
             let placed = place(s, w, h, rough) || (round == 0 && cold_start(s, w, h));
             if !placed {
                 return Found::No;
@@ -216,6 +225,7 @@ impl Newton {
                 return Found::No;
             }
             residual(w, h);
+            w.ask_positions(h, s);
             match self.judge(piece, w, round) {
                 Next::Stop(Found::Yes) if rough => return refine(piece, s, w),
                 Next::Stop(Found::Yes) => return self.keep_best(piece, s, w),
@@ -226,7 +236,9 @@ impl Newton {
             done.iterations += 1;
             // Multipliers of displacements are impulses times the step.
             let per = 1.0 / h;
-            if w.bounded {
+            if !w.touch.is_idle() {
+                done.solver_iterations += w.solve_positions(piece);
+            } else if w.bounded {
                 w.lambda.iter_mut().for_each(|l| *l *= h);
                 done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
                 w.lambda.iter_mut().for_each(|l| *l *= per);
@@ -240,7 +252,7 @@ impl Newton {
     /// Looks at what the rows still ask for.
     fn judge(&mut self, piece: &Piece, w: &mut IslandWork, round: usize) -> Next {
         let c = piece.c;
-        let worst = largest(&w.b);
+        let worst = larger(largest(&w.b), w.contact_shortfall());
         if !worst.is_finite() {
             return Next::Stop(Found::No);
         }
@@ -354,10 +366,11 @@ fn close_rest(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advan
 
 /// A warm start may overshoot; without one there is no excuse.
 fn cold_start(s: &mut State, w: &mut IslandWork, h: f64) -> bool {
-    if w.lambda.iter().all(|l| *l == 0.0) {
+    if w.lambda.iter().all(|l| *l == 0.0) && w.touch.is_cold() {
         return false;
     }
     w.lambda.fill(0.0);
+    w.touch.cool();
     w.lanes.restart();
     place(s, w, h, !w.rows.is_empty())
 }
@@ -446,7 +459,12 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     }
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
-    hold_velocities(piece, s, w, &pushed, false, done);
+    w.begin_contact_velocities(piece, s);
+    if w.touch.is_idle() {
+        hold_velocities(piece, s, w, &pushed, false, done);
+    } else {
+        w.hold_touching(piece, s, &pushed, done);
+    }
     if w.bounce.acts(&pushed) {
         w.keep_stopped(s);
         hold_velocities(piece, s, w, &pushed, true, done);
@@ -460,6 +478,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         memory.pull.clone_from(&pull);
     }
     w.pull = pull;
+    w.remember_contacts(s, h);
 }
 
 /// Raises the inertia of solids with taut joints for the next step, by the forces of this one.
@@ -473,7 +492,7 @@ fn raise_taut(s: &mut State, w: &mut IslandWork, h: f64) {
 
 /// Impulses `m` along the rows at `q_{n+1}` such that `J v` is what they want.
 /// `thrown`: bounds with restitution throw back.
-fn hold_velocities(
+pub(super) fn hold_velocities(
     piece: &Piece,
     s: &mut State,
     w: &mut IslandWork,
@@ -484,6 +503,7 @@ fn hold_velocities(
     let c = piece.c;
     for round in 0..2 {
         ask_velocities(piece.h, s, w, pushed, thrown);
+        w.ask_contact_velocities(s);
         // The second look is at what the first answer made; what it left, a checked solve takes away.
         if round == 1 && (largest(&w.b) <= 1e-3 * c.tolerance || w.is_over(c)) {
             break;
@@ -496,7 +516,11 @@ fn hold_velocities(
         } else {
             w.solve(c, 1e-3 * c.tolerance).iterations
         };
-        if w.bounded {
+        if !w.touch.is_idle() {
+            done.solver_iterations += w.solve_touching(c, 1e-3 * c.tolerance);
+            w.touch.apply();
+            move_by(s, w);
+        } else if w.bounded {
             done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
             move_by(s, w);
         } else {

@@ -78,6 +78,8 @@ pub(crate) struct IslandWork {
     /// The motion that gives what is asked.
     pub dq: Vec<[f64; 6]>,
     pub(super) levels: super::levels::Levels,
+    /// Contacts.
+    pub(super) touch: super::touch::Touch,
 }
 
 /// A pose of everything, to recognise it.
@@ -206,6 +208,7 @@ impl IslandWork {
         solver.factor(&Problem { rows: &self.rows, masses: &self.masses, active, damping: None });
         self.factored = self.shift.is_empty();
         self.levels.forget();
+        self.touch.forget();
         self.stop(c, clock, |s| &mut s.factor);
     }
 

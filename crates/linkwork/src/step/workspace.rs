@@ -9,7 +9,7 @@ use crate::joint::JointId;
 use crate::mechanism::{Mechanism, Part};
 use crate::rows::Gaps;
 use crate::solid::{Kernel, SolidId};
-use crate::state::{IslandMemory, Memory, State};
+use crate::state::{Memory, State};
 
 /// Islands with their rows, masses, solvers and vectors.
 #[derive(Default)]
@@ -20,10 +20,21 @@ pub struct Workspace {
     /// Scripted solids that belong to no island.
     alone: Vec<SolidId>,
     /// What the islands were made of: epoch, and numbers of what may be changed without a new one.
-    made_of: Option<(u64, [usize; 3])>,
+    made_of: Option<(u64, [usize; 4])>,
+    /// What joints and springs hold together; islands are made of these, and contact joins them.
+    assemblies: Vec<Assembly>,
+    near: super::near::Near,
     /// The whole mechanism at once, for inverse kinematics.
     pub(super) whole: IslandWork,
     solver: &'static str,
+}
+
+/// Solids that joints or springs connect, whatever the time.
+#[derive(Default)]
+struct Assembly {
+    solids: Vec<SolidId>,
+    joints: Vec<JointId>,
+    springs: Vec<u32>,
 }
 
 impl Workspace {
@@ -32,31 +43,53 @@ impl Workspace {
         Self::default()
     }
 
-    /// Islands of this mechanism. Those that it had before, unchanged, keep their analysis.
-    pub(super) fn update(&mut self, m: &Mechanism) {
-        let made_of = (m.epoch(), [m.springs.len(), m.forces.len(), m.trajectories.len()]);
-        if self.made_of == Some(made_of) {
-            return;
+    /// Islands of this mechanism in this state. Those that it had before, unchanged, keep their analysis.
+    pub(super) fn update(&mut self, m: &Mechanism, state: &State, c: &StepConfig) {
+        let numbers = [m.springs.len(), m.forces.len(), m.trajectories.len(), m.ignores.len()];
+        let made_of = (m.epoch(), numbers);
+        let new = self.made_of != Some(made_of);
+        if new {
+            self.made_of = Some(made_of);
+            self.assemblies = split(m);
+            let homes = self.assemblies.iter().map(|a| a.solids.as_slice());
+            self.near.rebuild(m, homes);
         }
-        self.made_of = Some(made_of);
+        let moved = self.near.update(m, state, c);
+        if new || moved {
+            self.regroup(m, new);
+        }
+        self.near.hand_out(state, &mut self.islands);
+    }
+
+    /// Makes islands of the assemblies that are near each other.
+    fn regroup(&mut self, m: &Mechanism, new: bool) {
         let mut known = std::mem::take(&mut self.islands);
-        let parts = split(m);
-        for part in parts {
-            let mut island = Island::new(part);
-            let solid = island.solid();
+        for (members, touched) in self.near.groups() {
+            let lowest = self.assemblies[members[0] as usize].solids[0].0;
             // Both are in the order of their lowest solid.
-            let at = known.partition_point(|k| k.solid() < solid);
-            if let Some(old) = known.get_mut(at)
-                && old.part.is_same(&island.part)
-            {
-                island = std::mem::take(old);
-                // What was taken leaves its place in the order.
-                old.part.solids = island.part.solids.clone();
-                old.part.mechanism = island.part.mechanism.clone();
+            let at = known.partition_point(|k| k.solid() < lowest);
+            let old = known.get_mut(at).filter(|k| k.solid() == lowest);
+            if let Some(old) = old {
+                let same = !new && (&old.members, &old.touched) == (&members, &touched);
+                let part = (!same).then(|| self.part(m, &members, &touched));
+                if part.as_ref().is_none_or(|p| old.part.is_same(p)) {
+                    let mut island = std::mem::take(old);
+                    // What was taken leaves its place in the order.
+                    old.part.solids = island.part.solids.clone();
+                    old.part.mechanism = island.part.mechanism.clone();
+                    (island.members, island.touched) = (members, touched);
+                    self.islands.push(island);
+                    continue;
+                }
+                let part = part.unwrap_or_default();
+                self.islands.push(Island::new(part).of(members, touched));
+                continue;
             }
-            self.islands.push(island);
+            let part = self.part(m, &members, &touched);
+            self.islands.push(Island::new(part).of(members, touched));
         }
-        self.asleep = vec![false; self.islands.len()];
+        self.asleep.clear();
+        self.asleep.resize(self.islands.len(), false);
         let mut held = vec![false; m.solids().len()];
         self.islands.iter().flat_map(|i| &i.part.solids).for_each(|s| held[s.index()] = true);
         let scripted = |s: &SolidId| matches!(m.solid(*s).kernel, Kernel::Scripted(_));
@@ -64,23 +97,26 @@ impl Workspace {
             (0..held.len()).filter(|i| !held[*i]).map(|i| SolidId(i as u32)).filter(scripted).collect();
     }
 
+    fn part(&self, m: &Mechanism, members: &[u32], touched: &[SolidId]) -> Part {
+        let all = || members.iter().map(|k| &self.assemblies[*k as usize]);
+        let mut solids: Vec<SolidId> = all().flat_map(|a| a.solids.iter().copied()).collect();
+        let mut joints: Vec<JointId> = all().flat_map(|a| a.joints.iter().copied()).collect();
+        let mut springs: Vec<u32> = all().flat_map(|a| a.springs.iter().copied()).collect();
+        solids.sort_unstable();
+        joints.sort_unstable();
+        springs.sort_unstable();
+        Part::for_motion(m, &solids, &joints, &springs, touched)
+    }
+
     /// Makes the state's memory one entry per island, in order. What was remembered of other islands is sorted by rows.
-    pub(super) fn sort_memory(&self, memory: &mut Memory) {
+    pub(super) fn sort_memory(&self, m: &Mechanism, memory: &mut Memory) {
         let same = memory.islands.len() == self.islands.len()
             && memory.islands.iter().zip(&self.islands).all(|(m, i)| m.solid == i.solid());
-        if same {
+        if same && self.near.keeps(m, memory) {
             return;
         }
-        let mut old = std::mem::take(&mut memory.islands);
-        old.sort_by_key(|m| m.solid);
-        for island in &self.islands {
-            let solid = island.solid();
-            let mut own = old
-                .binary_search_by_key(&solid, |m| m.solid)
-                .map_or_else(|_| IslandMemory::default(), |k| std::mem::take(&mut old[k]));
-            own.solid = solid;
-            memory.islands.push(own);
-        }
+        let islands: Vec<u32> = self.islands.iter().map(Island::solid).collect();
+        self.near.redistribute(m, &islands, memory);
     }
 
     /// Scripted solids that nothing is joined to.
@@ -163,8 +199,8 @@ impl Workspace {
 
 const NO_REACTION: Reaction = Reaction { force: crate::Vector::ZERO, torque: crate::Vector::ZERO };
 
-/// What moves together: solids that joints or springs connect, whatever the time. A free solid is an island, too.
-fn split(m: &Mechanism) -> Vec<Part> {
+/// What moves together: solids that joints or springs connect, whatever the time. A free solid is an assembly, too.
+fn split(m: &Mechanism) -> Vec<Assembly> {
     let n = m.solids().len();
     let moves = |s: SolidId| !m.solid(s).is_fixed();
     let mut sets = Sets::new(n);
@@ -177,28 +213,28 @@ fn split(m: &Mechanism) -> Vec<Part> {
     }
     // Islands in the order of their lowest solid, which is the root of its set.
     let mut place = vec![usize::MAX; n];
-    let mut members: Vec<(Vec<SolidId>, Vec<JointId>, Vec<u32>)> = Vec::new();
+    let mut members: Vec<Assembly> = Vec::new();
     for i in (1..n).filter(|i| moves(SolidId(*i as u32))) {
         let root = sets.find(i);
         if place[root] == usize::MAX {
             place[root] = members.len();
             members.push(Default::default());
         }
-        members[place[root]].0.push(SolidId(i as u32));
+        members[place[root]].solids.push(SolidId(i as u32));
     }
     let mut home =
         |ends: [SolidId; 2]| ends.into_iter().find(|s| moves(*s)).map(|s| place[sets.find(s.index())]);
     for (k, j) in m.joints().iter().enumerate().filter(|(_, j)| j.enabled) {
         if let Some(at) = home(j.frames.map(|f| f.solid)) {
-            members[at].1.push(JointId(k as u32));
+            members[at].joints.push(JointId(k as u32));
         }
     }
     for (k, s) in m.springs.iter().enumerate() {
         if let Some(at) = home(s.solids) {
-            members[at].2.push(k as u32);
+            members[at].springs.push(k as u32);
         }
     }
-    members.iter().map(|(solids, joints, springs)| Part::for_motion(m, solids, joints, springs)).collect()
+    members
 }
 
 /// A step is worth several threads where there are several islands with something to do. A deadline is asked by one.

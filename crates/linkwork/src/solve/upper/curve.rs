@@ -19,7 +19,7 @@ use crate::rows::Ask;
 
 /// The staircase of one row, in whatever units the solver counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Curve {
+pub(in crate::solve) struct Curve {
     pub low: f64,
     pub high: f64,
     pub least: f64,

@@ -1,0 +1,420 @@
+//! Contacts with friction over the response of what is below, together with bounds and limited forces.
+//!
+//! The first rows are scalar ones, each on its staircase (`upper/curve.rs`); then come blocks of three, a normal and two
+//! tangents, with `y = W lambda`, `W = J R J^T`, and per block (Signorini and Coulomb, a nonlinear complementarity problem
+//! with the true cone; De Saxce's form is the same thing):
+//! ```text
+//!     0 <= l_n  _|_  y_n - low >= 0,      |l_t| <= mu l_n,      y_t - target = -s l_t,  s >= 0,  s > 0 only on the cone
+//! ```
+//! Block Gauss-Seidel, each block solved exactly (`block.rs`): any sweep may be the last, and whatever comes out lies in
+//! the cones and, since the response keeps the joints, moves no joint. Where the matrix is small enough to be formed,
+//! Newton's method on the same equations (`newton.rs`) takes over: redundant corners, mass ratios and chains, on which
+//! sweeps crawl, cost it nothing.
+
+mod block;
+mod newton;
+#[cfg(test)]
+mod tests;
+
+use super::upper::UpperRows;
+use super::upper::curve::Curve;
+use super::{Lower, Work, larger};
+use crate::rows::{Ask, HalfRow, dot6};
+use block::Block;
+pub(crate) use block::contact_residual;
+#[cfg(test)]
+use block::solve_block;
+
+/// What is asked: scalar rows first, then three rows per contact.
+pub(crate) struct ConeProblem<'a> {
+    pub rows: &'a UpperRows,
+    /// Per row. Of a contact: at least `low` along the normal, `low` along the tangents.
+    pub asks: &'a [Ask],
+    /// Rows before the first contact.
+    pub scalars: usize,
+    /// Per contact.
+    pub friction: &'a [f64],
+}
+
+/// The receipt.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ConeReport {
+    /// The largest distance from the laws, in the units of the rows.
+    pub residual: f64,
+    /// The largest friction beyond the cone, as a part of the largest force.
+    pub cone_violation: f64,
+    pub rounds: usize,
+    pub responses: usize,
+}
+
+/// Scratch, and what the last answer moved.
+#[derive(Default)]
+pub(crate) struct Cones {
+    /// The lower level's answer to the multipliers, per solid.
+    pub motion: Vec<[f64; 6]>,
+    push: Vec<[f64; 6]>,
+    pushes: Vec<[f64; 6]>,
+    motions: Vec<[f64; 6]>,
+    /// `W`, formed; empty where it is not.
+    w: Vec<f64>,
+    y: Vec<f64>,
+    curves: Vec<Curve>,
+    /// Per row: what a unit of its multiplier does to itself at most.
+    bound: Vec<f64>,
+    blocks: Vec<Block>,
+    /// Per end of each row: what a unit push along it moves.
+    moved: Vec<HalfRow>,
+    first: Vec<usize>,
+    newton: newton::Newton,
+}
+
+/// Free solids: more rows than this are swept, not factored.
+const MOST_DENSE: usize = 240;
+/// A row that moves less than this part of what it would if nothing held its solids does not move.
+const STUCK: f64 = 1e-10;
+/// Columns of `W` that are asked for together.
+const COLUMNS: usize = 8;
+
+impl Cones {
+    /// `force` comes in as the warm start and goes out as the answer. `known`: rows and lower level are those of the last
+    /// call.
+    pub fn solve(
+        &mut self,
+        lower: &mut dyn Lower,
+        p: &ConeProblem,
+        force: &mut [f64],
+        work: &Work,
+        known: bool,
+    ) -> ConeReport {
+        let n = force.len();
+        let mut report = ConeReport::default();
+        for v in [&mut self.motion, &mut self.push] {
+            v.clear();
+            v.resize(lower.solids(), [0.0; 6]);
+        }
+        force.iter_mut().filter(|f| !f.is_finite()).for_each(|f| *f = 0.0);
+        if n == 0 {
+            return report;
+        }
+        self.bounds(lower, p, n);
+        let local = self.is_local(lower, p, n);
+        let dense = n <= MOST_DENSE || !local;
+        if dense && !(known && self.w.len() == n * n) {
+            self.form(lower, p, n, &mut report);
+        }
+        if !dense {
+            self.w.clear();
+            self.prepare_sweeps(lower, p, n);
+        }
+        self.prepare_blocks(p, n, dense);
+        self.curves.clear();
+        self.curves.extend(p.asks[..p.scalars].iter().map(|a| Curve::new(a, 1.0)));
+        self.clamp(p, force);
+        if dense {
+            self.by_matrix(p, force, work, &mut report);
+        } else {
+            self.by_sweeps(p, force, work, &mut report);
+        }
+        self.finish(lower, p, force, &mut report);
+        report
+    }
+
+    fn bounds(&mut self, lower: &dyn Lower, p: &ConeProblem, n: usize) {
+        self.bound.clear();
+        for r in 0..n {
+            let ends = p.rows.ends(r);
+            let sum: Option<f64> = ends.iter().map(|(s, j)| lower.most_response(*s, j)).sum();
+            self.bound.push(sum.unwrap_or(0.0));
+        }
+    }
+
+    fn is_local(&self, lower: &dyn Lower, p: &ConeProblem, n: usize) -> bool {
+        (0..n).all(|r| p.rows.ends(r).iter().all(|(s, j)| lower.respond_alone(*s, j).is_some()))
+    }
+
+    /// `W`, some columns at a time.
+    fn form(&mut self, lower: &mut dyn Lower, p: &ConeProblem, n: usize, report: &mut ConeReport) {
+        let solids = lower.solids();
+        self.w.clear();
+        self.w.resize(n * n, 0.0);
+        for v in [&mut self.pushes, &mut self.motions] {
+            v.clear();
+            v.resize(COLUMNS.min(n) * solids, [0.0; 6]);
+        }
+        for first in (0..n).step_by(COLUMNS) {
+            let count = COLUMNS.min(n - first);
+            for k in 0..count {
+                p.rows.add(first + k, 1.0, &mut self.pushes[k * solids..][..solids]);
+            }
+            lower.respond_many(&self.pushes[..count * solids], &mut self.motions[..count * solids]);
+            report.responses += count;
+            for k in 0..count {
+                let (r, motion) = (first + k, &self.motions[k * solids..][..solids]);
+                for s in 0..n {
+                    self.w[r * n + s] = p.rows.change(s, motion);
+                }
+                for (solid, _) in p.rows.ends(r) {
+                    self.pushes[k * solids + solid] = [0.0; 6];
+                }
+            }
+        }
+        for r in 0..n {
+            for s in 0..r {
+                // Symmetric up to the rounding of the response.
+                let both = 0.5 * (self.w[r * n + s] + self.w[s * n + r]);
+                (self.w[r * n + s], self.w[s * n + r]) = (both, both);
+            }
+        }
+    }
+
+    fn prepare_sweeps(&mut self, lower: &dyn Lower, p: &ConeProblem, n: usize) {
+        self.moved.clear();
+        self.first.clear();
+        for r in 0..n {
+            self.first.push(self.moved.len());
+            let ends = p.rows.ends(r);
+            self.moved.extend(ends.iter().map(|(s, j)| lower.respond_alone(*s, j).unwrap_or_default()));
+        }
+    }
+
+    /// `W` of rows `r` and `s`.
+    fn entry(&self, p: &ConeProblem, n: usize, dense: bool, r: usize, s: usize) -> f64 {
+        if dense {
+            return self.w[r * n + s];
+        }
+        let mut sum = 0.0;
+        for (k, (solid, _)) in p.rows.ends(r).iter().enumerate() {
+            for (other, j) in p.rows.ends(s) {
+                if other == solid {
+                    sum += dot6(j, &self.moved[self.first[r] + k]);
+                }
+            }
+        }
+        sum
+    }
+
+    fn prepare_blocks(&mut self, p: &ConeProblem, n: usize, dense: bool) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.clear();
+        for (k, friction) in p.friction.iter().enumerate() {
+            let r = p.scalars + 3 * k;
+            let mut d = [[0.0; 3]; 3];
+            for i in 0..3 {
+                for j in 0..3 {
+                    d[i][j] = self.entry(p, n, dense, r + i, r + j);
+                }
+            }
+            let give = p.asks[r].give;
+            let most = self.bound[r..r + 3].iter().fold(give, |m: f64, b| m.max(*b));
+            for (i, row) in d.iter_mut().enumerate() {
+                row[i] += if i == 0 { give } else { 0.0 } + 1e-12 * most;
+            }
+            let stuck = !(d[0][0] > STUCK * self.bound[r].max(1e-300));
+            blocks.push(Block::new(d, *friction, stuck));
+        }
+        self.blocks = blocks;
+    }
+
+    /// Brings a warm start into what is allowed.
+    fn clamp(&self, p: &ConeProblem, force: &mut [f64]) {
+        for (f, c) in force.iter_mut().zip(&self.curves) {
+            *f = f.min(c.most).max(c.least);
+        }
+        for (k, b) in self.blocks.iter().enumerate() {
+            let r = p.scalars + 3 * k;
+            b.project(&mut force[r..r + 3]);
+        }
+    }
+
+    /// Sweeps and Newton's method in turns, over the formed matrix.
+    fn by_matrix(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
+        const TURNS: usize = 6;
+        let n = force.len();
+        let mut sweeps = 8;
+        for turn in 0..TURNS {
+            self.multiply(p, force);
+            for _ in 0..sweeps {
+                let worst = self.sweep_matrix(p, force);
+                report.rounds += 1;
+                if !(worst > work.tolerance) || work.is_over() {
+                    break;
+                }
+            }
+            self.multiply(p, force);
+            if !(self.residual(p, force) > work.tolerance) || work.is_over() {
+                return;
+            }
+            let mut newton = std::mem::take(&mut self.newton);
+            report.rounds += newton.solve(self, p, force, work);
+            self.newton = newton;
+            self.multiply(p, force);
+            if !(self.residual(p, force) > work.tolerance) || work.is_over() {
+                return;
+            }
+            // What Newton's method cannot decide, sweeps do in the end.
+            sweeps = (40 << turn).min(work.iterations.max(1)).min(1 + 20_000_000 / (n * n).max(1));
+        }
+    }
+
+    /// `y = W lambda` and the give of scalar rows.
+    fn multiply(&mut self, p: &ConeProblem, force: &[f64]) {
+        let n = force.len();
+        self.y.clear();
+        for r in 0..n {
+            let row = &self.w[r * n..(r + 1) * n];
+            let sum: f64 = row.iter().zip(force).map(|(w, f)| w * f).sum();
+            self.y.push(sum + p.asks[r].give * force[r]);
+        }
+    }
+
+    /// One sweep over the formed matrix; the largest step, in the units of the rows.
+    fn sweep_matrix(&mut self, p: &ConeProblem, force: &mut [f64]) -> f64 {
+        let (n, mut worst) = (force.len(), 0.0);
+        for r in 0..p.scalars {
+            let d = self.w[r * n + r] + p.asks[r].give;
+            if !(d > STUCK * self.bound[r]) {
+                continue;
+            }
+            let next = self.curves[r].nearest(force[r] - self.y[r] / d, d);
+            let step = next - force[r];
+            worst = larger(worst, step.abs() * d);
+            force[r] = next;
+            add(&mut self.y, &self.w[r * n..(r + 1) * n], step);
+            self.y[r] += p.asks[r].give * step;
+        }
+        for k in 0..self.blocks.len() {
+            let r = p.scalars + 3 * k;
+            let low = [p.asks[r].low, p.asks[r + 1].low, p.asks[r + 2].low];
+            let y = [self.y[r], self.y[r + 1], self.y[r + 2]];
+            let had = [force[r], force[r + 1], force[r + 2]];
+            let next = self.blocks[k].next(&y, &low, &had);
+            for i in 0..3 {
+                let step = next[i] - had[i];
+                worst = larger(worst, step.abs() * self.blocks[k].d[i][i]);
+                if step != 0.0 {
+                    force[r + i] = next[i];
+                    add(&mut self.y, &self.w[(r + i) * n..(r + i + 1) * n], step);
+                    self.y[r + i] += p.asks[r + i].give * step;
+                }
+            }
+        }
+        worst
+    }
+
+    /// The largest distance from the laws, by `y` as it stands.
+    fn residual(&self, p: &ConeProblem, force: &[f64]) -> f64 {
+        let mut worst = 0.0;
+        for r in 0..p.scalars {
+            let d = self.bound[r].max(f64::MIN_POSITIVE) + p.asks[r].give;
+            worst = larger(worst, self.curves[r].residual(force[r], self.y[r], d));
+        }
+        for (k, b) in self.blocks.iter().enumerate() {
+            let r = p.scalars + 3 * k;
+            let low = [p.asks[r].low, p.asks[r + 1].low, p.asks[r + 2].low];
+            worst = larger(worst, b.residual(&self.y[r..r + 3], &low, &force[r..r + 3]));
+        }
+        worst
+    }
+
+    /// Sweeps over solids that only their own pushes move.
+    fn by_sweeps(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
+        let n = force.len();
+        let most = work.iterations.min((4_000_000 / n).max(60));
+        for r in 0..n {
+            let f = force[r];
+            self.move_by(p, r, f);
+        }
+        let (mut best, mut since) = (f64::INFINITY, 0);
+        for _ in 0..most {
+            report.rounds += 1;
+            let worst = self.sweep_solids(p, force);
+            since = if worst < 0.9 * best { 0 } else { since + 1 };
+            best = best.min(worst);
+            if !(worst > work.tolerance) || since > 400 || work.is_over() {
+                break;
+            }
+        }
+        self.y.clear();
+        for r in 0..n {
+            let y = p.rows.change(r, &self.motion) + p.asks[r].give * force[r];
+            self.y.push(y);
+        }
+    }
+
+    fn sweep_solids(&mut self, p: &ConeProblem, force: &mut [f64]) -> f64 {
+        let mut worst = 0.0;
+        for r in 0..p.scalars {
+            let d = self.bound[r] + p.asks[r].give;
+            if !(d > 0.0) {
+                continue;
+            }
+            let y = p.rows.change(r, &self.motion) + p.asks[r].give * force[r];
+            let next = self.curves[r].nearest(force[r] - y / d, d);
+            let step = next - force[r];
+            worst = larger(worst, step.abs() * d);
+            force[r] = next;
+            self.move_by(p, r, step);
+        }
+        for k in 0..self.blocks.len() {
+            let r = p.scalars + 3 * k;
+            let low = [p.asks[r].low, p.asks[r + 1].low, p.asks[r + 2].low];
+            let had = [force[r], force[r + 1], force[r + 2]];
+            let y = std::array::from_fn(|i| p.rows.change(r + i, &self.motion) + p.asks[r + i].give * had[i]);
+            let next = self.blocks[k].next(&y, &low, &had);
+            for i in 0..3 {
+                let step = next[i] - had[i];
+                if step != 0.0 {
+                    worst = larger(worst, step.abs() * self.blocks[k].d[i][i]);
+                    force[r + i] = next[i];
+                    self.move_by(p, r + i, step);
+                }
+            }
+        }
+        worst
+    }
+
+    fn move_by(&mut self, p: &ConeProblem, r: usize, step: f64) {
+        let from = self.first[r];
+        for (k, (solid, _)) in p.rows.ends(r).iter().enumerate() {
+            for (x, m) in self.motion[*solid].iter_mut().zip(&self.moved[from + k]) {
+                *x += m * step;
+            }
+        }
+    }
+
+    /// What the multipliers move, and how far that is from the laws.
+    fn finish(&mut self, lower: &mut dyn Lower, p: &ConeProblem, force: &mut [f64], report: &mut ConeReport) {
+        self.clamp(p, force);
+        self.push.fill([0.0; 6]);
+        for (r, f) in force.iter().enumerate() {
+            p.rows.add(r, *f, &mut self.push);
+        }
+        lower.respond(&self.push, &mut self.motion);
+        report.responses += 1;
+        let sound = self.motion.as_flattened().iter().all(|x| x.is_finite());
+        if !sound || force.iter().any(|f| !f.is_finite()) {
+            force.fill(0.0);
+            self.motion.fill([0.0; 6]);
+            report.residual = f64::NAN;
+            return;
+        }
+        self.y.clear();
+        for (r, f) in force.iter().enumerate() {
+            let y = p.rows.change(r, &self.motion) + p.asks[r].give * f;
+            self.y.push(y);
+        }
+        report.residual = self.residual(p, force);
+        let blocks = &force[p.scalars..];
+        let most = blocks.iter().fold(0.0_f64, |m, f| m.max(f.abs()));
+        for (f, mu) in blocks.chunks_exact(3).zip(p.friction) {
+            let over = (f[1] * f[1] + f[2] * f[2]).sqrt() - mu * f[0];
+            if over > 0.0 {
+                report.cone_violation = report.cone_violation.max(over / most);
+            }
+        }
+    }
+}
+
+fn add(y: &mut [f64], column: &[f64], step: f64) {
+    y.iter_mut().zip(column).for_each(|(y, w)| *y += w * step);
+}

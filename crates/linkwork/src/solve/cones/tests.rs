@@ -1,0 +1,103 @@
+//! Points of contact by themselves and together: the laws hold, whatever the matrix.
+
+use super::*;
+use crate::math::{Matrix, Random, Vector};
+use crate::rows::Masses;
+use crate::solve::FreeSolids;
+use crate::{Mechanism, PlacedShape, Solid, State};
+
+#[test]
+fn one_point_meets_the_laws_for_any_response() {
+    let mut r = Random::new(3);
+    let mut kinds = [0; 3];
+    for round in 0..20_000 {
+        let a = Matrix::from_cols(r.cube(), r.cube(), r.cube());
+        let w = a * a.transpose() + Matrix::from_diagonal(Vector::splat(1e-3));
+        let d: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| w.col(j)[i]));
+        let mu = if round % 7 == 0 { 0.0 } else { r.signed().abs() * 1.5 };
+        let b = Block::new(d, mu, false);
+        let q = (r.cube() * 3.0).to_array();
+        let l = solve_block(&b, &q);
+        let v: Vec<f64> = (0..3).map(|i| q[i] + (0..3).map(|j| d[i][j] * l[j]).sum::<f64>()).collect();
+        let size = 1e-9 * (1.0 + q.iter().map(|x| x.abs()).sum::<f64>());
+        assert!(l[0] >= 0.0 && v[0] >= -size, "{q:?} {l:?} {v:?}");
+        let (friction, slip) = (l[1].hypot(l[2]), v[1].hypot(v[2]));
+        if l[0] == 0.0 {
+            kinds[0] += 1;
+            continue;
+        }
+        assert!(v[0].abs() < size, "{q:?} {l:?} {v:?}");
+        assert!(friction <= mu * l[0] * (1.0 + 1e-12) + 1e-300);
+        if slip > 1e3 * size {
+            kinds[2] += 1;
+            assert!((friction - mu * l[0]).abs() < 1e-7 * (1.0 + l[0]), "{q:?} {l:?} {v:?} {mu}");
+            let along = (l[1] * v[1] + l[2] * v[2]) + friction * slip;
+            assert!(along.abs() < 1e-6 * (friction * slip + 1e-9), "{q:?} {l:?} {v:?} {mu}");
+        } else {
+            kinds[1] += 1;
+        }
+    }
+    assert!(kinds.iter().all(|k| *k > 1000), "{kinds:?}");
+}
+
+/// A wall of boxes, light and heavy ones: rows between solids at random points, redundant ones among them.
+fn pile(
+    solids: usize,
+    contacts: usize,
+    heavy: f64,
+    r: &mut Random,
+) -> (Masses, UpperRows, Vec<Ask>, Vec<f64>) {
+    let mut m = Mechanism::new();
+    for k in 0..solids {
+        let mass = if k % 3 == 0 { heavy } else { 1.0 };
+        m.add_solid(Solid::new(format!("{k}")).with_shape(PlacedShape::cuboid(1.0, 1.0, 1.0), mass)).unwrap();
+    }
+    let masses = Masses::new(&m, &State::new(&m));
+    let (mut rows, mut asks, mut friction) = (UpperRows::default(), Vec::new(), Vec::new());
+    // A motion that is to be stopped: then there always is an answer.
+    let mut motion: Vec<[f64; 6]> = (0..=solids).map(|_| std::array::from_fn(|_| r.signed())).collect();
+    motion[0] = [0.0; 6];
+    for k in 0..contacts {
+        let (a, b) = (k % solids, k % solids + 1);
+        let n = (Vector::Y + r.cube() * 0.3).normalize();
+        let t = n.any_orthonormal_vector();
+        let at = Vector::new(r.signed().abs() - 0.5, 0.5, r.signed().abs() - 0.5);
+        for (i, d) in [n, t, n.cross(t)].into_iter().enumerate() {
+            let half = |arm: Vector, d: Vector| {
+                let x = arm.cross(d);
+                [d.x, d.y, d.z, x.x, x.y, x.z]
+            };
+            rows.push(&[(a, half(at, -d)), (b, half(at - Vector::Y, d))]);
+            let low = -rows.change(3 * k + i, &motion);
+            asks.push(if i == 0 { Ask::at_least(low) } else { Ask::equal(low) });
+        }
+        friction.push(r.signed().abs());
+    }
+    (masses, rows, asks, friction)
+}
+
+#[test]
+fn many_points_meet_the_laws_together() {
+    let mut r = Random::new(9);
+    for (solids, contacts, heavy) in
+        [(1, 1, 1.0), (1, 4, 1.0), (3, 9, 1.0), (5, 20, 1e4), (10, 40, 100.0), (30, 200, 1.0)]
+    {
+        let (masses, rows, asks, friction) = pile(solids, contacts, heavy, &mut r);
+        let mut lower = FreeSolids { masses: &masses };
+        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction };
+        let mut force = vec![0.0; asks.len()];
+        let work = Work { iterations: 20_000, tolerance: 1e-9, out_of_time: None };
+        let mut cones = Cones::default();
+        let report = cones.solve(&mut lower, &p, &mut force, &work, false);
+        // Sweeps converge linearly, and random normals are hard on them; what is formed is solved to rounding.
+        let most = if 3 * contacts > MOST_DENSE { 1e-2 } else { 2e-8 };
+        assert!(report.residual < most, "{solids} solids, {contacts} points: {report:?}");
+        assert!(report.cone_violation < 1e-12, "{report:?}");
+        // Twice the same: warm, and to the bit from cold.
+        let again = cones.solve(&mut lower, &p, &mut force.clone(), &work, true);
+        assert!(3 * contacts > MOST_DENSE || again.rounds <= 2, "{again:?}");
+        let mut cold = vec![0.0; asks.len()];
+        Cones::default().solve(&mut lower, &p, &mut cold, &work, false);
+        assert_eq!(cold, force);
+    }
+}

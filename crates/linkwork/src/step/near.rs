@@ -1,0 +1,237 @@
+//! Who is near whom: contact joins what joints hold together into islands, as it comes and goes.
+//!
+//! Islands are a function of the state alone, boxes that meet within the step, so that a restored state has the same ones.
+//! What an island remembers goes with its rows and points when it is joined or parts.
+
+use super::island::Island;
+use super::touch::Pair;
+use super::{Method, StepConfig};
+use crate::contact::{Broad, Colliders};
+use crate::math::Pose;
+use crate::mechanism::Mechanism;
+use crate::solid::{Kernel, SolidId};
+use crate::state::{IslandMemory, Memory, State};
+use std::sync::Arc;
+
+/// Broad phase of a workspace.
+#[derive(Default)]
+pub(super) struct Near {
+    colliders: Arc<Colliders>,
+    broad: Broad,
+    /// Per solid: its assembly, or none.
+    home: Vec<u32>,
+    scripted: Vec<bool>,
+    /// Per assembly: the lowest one that it is joined with.
+    root: Vec<u32>,
+    /// Scripted solids near an assembly, by root.
+    touched: Vec<(u32, SolidId)>,
+    pairs: Vec<[u32; 2]>,
+    had: (Vec<u32>, Vec<(u32, SolidId)>),
+    /// Per assembly: the place of its island.
+    island: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Near {
+    pub fn rebuild<'a>(&mut self, m: &Mechanism, assemblies: impl Iterator<Item = &'a [SolidId]>) {
+        self.colliders = Arc::new(Colliders::new(m));
+        self.home = vec![NONE; m.solids().len()];
+        self.scripted = m.solids().iter().map(|s| matches!(s.kernel, Kernel::Scripted(_))).collect();
+        self.root.clear();
+        for (k, solids) in assemblies.enumerate() {
+            solids.iter().for_each(|s| self.home[s.index()] = k as u32);
+            self.root.push(k as u32);
+        }
+        self.touched.clear();
+        self.pairs.clear();
+        self.had = (Vec::new(), Vec::new());
+    }
+
+    /// Finds the pairs that may touch within the step. True when other assemblies belong together than before.
+    pub fn update(&mut self, m: &Mechanism, s: &State, c: &StepConfig) -> bool {
+        let Self { had, root, touched, pairs, .. } = self;
+        had.0.clone_from(root);
+        had.1.clone_from(touched);
+        root.iter_mut().enumerate().for_each(|(k, r)| *r = k as u32);
+        touched.clear();
+        pairs.clear();
+        if !self.colliders.all.is_empty() && c.contacts && c.method == Method::Variational {
+            self.find_pairs(m, s, c.dt);
+        }
+        (&self.root, &self.touched) != (&self.had.0, &self.had.1)
+    }
+
+    fn find_pairs(&mut self, m: &Mechanism, s: &State, h: f64) {
+        let all = self.colliders.clone();
+        let pose = |id: SolidId| Pose::from_parts(s.centers[id.index()], s.rotations[id.index()]);
+        let margin = |k: usize| {
+            let x = &all.all[k];
+            let i = x.solid.index();
+            if x.fixed {
+                return 1e-3 * x.size;
+            }
+            let speed = s.velocities[i].length() + s.spins[i].length() * x.reach;
+            1.1 * h * speed + h * h * m.gravity.length() + 1e-3 * x.size
+        };
+        self.pairs.extend_from_slice(self.broad.pairs(&all, pose, margin));
+        for k in 0..self.pairs.len() {
+            let [a, b] = self.pairs[k].map(|c| self.home[all.all[c as usize].solid.index()]);
+            if a != NONE && b != NONE {
+                let (a, b) = (self.find(a), self.find(b));
+                self.root[a.max(b) as usize] = a.min(b);
+            }
+        }
+        for k in 0..self.root.len() as u32 {
+            self.root[k as usize] = self.find(k);
+        }
+        for pair in &self.pairs {
+            let solids = pair.map(|c| all.all[c as usize].solid);
+            for (one, two) in [(solids[0], solids[1]), (solids[1], solids[0])] {
+                let home = self.home[one.index()];
+                if home != NONE && self.scripted[two.index()] {
+                    self.touched.push((self.root[home as usize], two));
+                }
+            }
+        }
+        self.touched.sort_unstable();
+        self.touched.dedup();
+    }
+
+    fn find(&self, mut k: u32) -> u32 {
+        while self.root[k as usize] != k {
+            k = self.root[k as usize];
+        }
+        k
+    }
+
+    /// Per island: its assemblies and the scripted solids near it, in the order of their lowest solid.
+    pub fn groups(&mut self) -> Vec<(Vec<u32>, Vec<SolidId>)> {
+        let mut groups: Vec<(Vec<u32>, Vec<SolidId>)> = Vec::new();
+        self.island.clear();
+        for (k, root) in self.root.iter().enumerate() {
+            if *root == k as u32 {
+                self.island.push(groups.len() as u32);
+                groups.push(Default::default());
+            } else {
+                let at = self.island[*root as usize];
+                self.island.push(at);
+            }
+            groups[self.island[k] as usize].0.push(k as u32);
+        }
+        for (root, solid) in &self.touched {
+            groups[self.island[*root as usize] as usize].1.push(*solid);
+        }
+        groups
+    }
+
+    /// Gives every island its pairs.
+    pub fn hand_out(&self, s: &State, islands: &mut [Island]) {
+        if self.colliders.all.is_empty() {
+            return;
+        }
+        islands.iter_mut().for_each(|i| i.work.touch.pairs.clear());
+        for pair in &self.pairs {
+            let [a, b] = pair.map(|k| &self.colliders.all[k as usize]);
+            let home = [a, b].map(|c| self.home[c.solid.index()]).into_iter().find(|h| *h != NONE);
+            let Some(home) = home else { continue };
+            let island = &mut islands[self.island[home as usize] as usize];
+            let (friction, restitution) = self.colliders.surface(a, b);
+            let local = |id: SolidId| island.part.solids.binary_search(&id).unwrap_or(0);
+            let pose = |c: &crate::contact::Collider| {
+                let i = c.solid.index();
+                c.fixed.then(|| Pose::from_parts(s.centers[i], s.rotations[i]))
+            };
+            let solids = [a, b].map(|c| if c.fixed { 0 } else { local(c.solid) });
+            let pair = Pair { colliders: *pair, solids, poses: [pose(a), pose(b)], friction, restitution };
+            let touch = &mut island.work.touch;
+            if !Arc::ptr_eq(&touch.colliders, &self.colliders) {
+                touch.colliders = self.colliders.clone();
+            }
+            touch.pairs.push(pair);
+        }
+    }
+
+    /// The island of a block of rows.
+    fn of_key(&self, m: &Mechanism, key: crate::rows::RowKey) -> Option<usize> {
+        let solids = key.solids(m)?;
+        let home = solids.into_iter().map(|s| self.home[s.index()]).find(|h| *h != NONE)?;
+        self.island.get(home as usize).map(|k| *k as usize)
+    }
+
+    fn of_contact(&self, key: &crate::contact::ContactKey) -> Option<usize> {
+        let solid = |k: u32| self.colliders.all.get(k as usize).map(|c| c.solid);
+        let homes = key.shapes.into_iter().filter_map(solid).map(|s| self.home[s.index()]);
+        homes.into_iter().find(|h| *h != NONE).and_then(|h| self.island.get(h as usize)).map(|k| *k as usize)
+    }
+
+    /// Does every island remember its own rows and points only?
+    pub fn keeps(&self, m: &Mechanism, memory: &Memory) -> bool {
+        self.colliders.all.is_empty()
+            || memory.islands.iter().enumerate().all(|(i, own)| {
+                own.keys.iter().all(|k| self.of_key(m, *k) == Some(i))
+                    && own.contacts.iter().all(|c| self.of_contact(&c.key) == Some(i))
+            })
+    }
+
+    /// Memory of other islands as that of these, which are known by their lowest solid.
+    pub fn redistribute(&self, m: &Mechanism, islands: &[u32], memory: &mut Memory) {
+        let old = std::mem::take(&mut memory.islands);
+        let mut new: Vec<IslandMemory> =
+            islands.iter().map(|s| IslandMemory { solid: *s, ..IslandMemory::default() }).collect();
+        let mut heard = vec![false; new.len()];
+        let mut blocks: Vec<Vec<(crate::rows::RowKey, usize, usize)>> = vec![Vec::new(); new.len()];
+        for (k, own) in old.iter().enumerate() {
+            let mut told: Vec<usize> = islands.binary_search(&own.solid).into_iter().collect();
+            let mut at = 0;
+            for key in &own.keys {
+                if let Some(i) = self.of_key(m, *key) {
+                    blocks[i].push((*key, k, at));
+                    told.push(i);
+                }
+                at += key.count();
+            }
+            for c in &own.contacts {
+                if let Some(i) = self.of_contact(&c.key) {
+                    new[i].contacts.push(*c);
+                    told.push(i);
+                }
+            }
+            told.sort_unstable();
+            told.dedup();
+            for i in told {
+                new[i].hear(own, !heard[i]);
+                heard[i] = true;
+            }
+        }
+        for (own, blocks) in new.iter_mut().zip(&mut blocks) {
+            blocks.sort_unstable();
+            own.contacts.sort_unstable_by_key(|c| c.key);
+            let pulls = blocks.iter().all(|(_, k, _)| !old[*k].pull.is_empty()) && !blocks.is_empty();
+            for (key, k, at) in blocks {
+                own.keys.push(*key);
+                let rows = *at..*at + key.count();
+                own.forces.extend_from_slice(old[*k].forces.get(rows.clone()).unwrap_or_default());
+                if pulls {
+                    own.pull.extend_from_slice(old[*k].pull.get(rows).unwrap_or_default());
+                }
+            }
+            if own.forces.len() != own.keys.iter().map(|k| k.count()).sum::<usize>() {
+                (own.keys, own.forces, own.pull) = (Vec::new(), Vec::new(), Vec::new());
+            }
+        }
+        memory.islands = new;
+    }
+}
+
+impl IslandMemory {
+    /// Takes over what another island knew, as one of those that this one is made of.
+    fn hear(&mut self, other: &IslandMemory, first: bool) {
+        self.substep = self.substep.max(other.substep);
+        self.care = self.care.max(other.care);
+        self.still = if first { other.still } else { self.still.min(other.still) };
+        self.drift += other.drift;
+        self.peak += other.peak;
+        self.gravity = other.gravity;
+    }
+}

@@ -1,0 +1,452 @@
+//! Contacts of one island in one step: detection, and the solve of both levels with friction cones in it.
+//!
+//! `variational` meets contacts twice per substep (`stages.rs`):
+//!
+//! - **positions**: points at `q_n` are rows that are linear in the displacement, and no gap may close beyond zero. What
+//!   overlapped was pushed out before, through the positions alone: that is never velocity;
+//! - **velocities**: points at `q_{n+1}` that touch are held there. Impacts with restitution come first, pair by pair
+//!   (`impact.rs`), and start from the speeds before the blow: for them the impulses of the position stage are *withdrawn*
+//!   from the momenta, with all that joints answered to them.
+//!
+//! Every impulse acts at one point on both solids, so that momentum is kept at any accuracy; joints are eliminated by
+//! their response, so that they hold at any accuracy, too.
+
+mod impact;
+mod stages;
+
+use super::{IslandWork, StepConfig};
+use crate::contact::{Colliders, ContactKey, ContactReport, Narrow, Point};
+use crate::math::{Pose, Rotation, Vector};
+use crate::rows::{Ask, HalfRow, Masses, NOTHING};
+use crate::solve::{
+    ConeProblem, ConeReport, Cones, FreeSolids, Jointed, JointedScratch, Lower, UpperRows, Work,
+};
+use crate::state::State;
+use std::sync::Arc;
+
+/// Two colliders that may touch within the step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub colliders: [u32; 2],
+    /// Solids of the island; what is fixed counts as the world.
+    pub solids: [usize; 2],
+    /// Where the fixed one is.
+    pub poses: [Option<Pose>; 2],
+    pub friction: f64,
+    pub restitution: f64,
+}
+
+/// A point of contact in a stage.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Contact {
+    pub key: ContactKey,
+    pub pair: usize,
+    pub solids: [usize; 2],
+    /// From the centres of mass.
+    pub arms: [Vector; 2],
+    pub at: Vector,
+    /// The normal, from the first solid to the second, and two tangents.
+    pub frame: [Vector; 3],
+    pub gap: f64,
+    pub friction: f64,
+    pub restitution: f64,
+    /// Takes part in the stage.
+    pub active: bool,
+    /// Speed at which it is met, if it was not touched before.
+    pub impact: f64,
+    /// Least change along the normal, and the change along the tangents, that is still asked for.
+    pub low: [f64; 3],
+    /// Impulse along the frame: as it is being found, as far as it acts already, and of the whole substep.
+    pub force: [f64; 3],
+    pub applied: [f64; 3],
+    pub total: [f64; 3],
+    /// Takes part in the solve.
+    pub taken: bool,
+}
+
+impl Contact {
+    /// Change along the frame for motions of both solids.
+    pub fn change(&self, of: impl Fn(usize) -> (Vector, Vector)) -> [f64; 3] {
+        let [one, two] = self.solids.map(of);
+        let relative = two.0 + two.1.cross(self.arms[1]) - one.0 - one.1.cross(self.arms[0]);
+        self.frame.map(|d| d.dot(relative))
+    }
+
+    fn half(&self, side: usize, k: usize) -> HalfRow {
+        let d = if side == 0 { -self.frame[k] } else { self.frame[k] };
+        let turn = self.arms[side].cross(d);
+        [d.x, d.y, d.z, turn.x, turn.y, turn.z]
+    }
+
+    /// Impulse on the second solid.
+    pub fn push(&self, force: &[f64; 3]) -> Vector {
+        self.frame[0] * force[0] + self.frame[1] * force[1] + self.frame[2] * force[2]
+    }
+
+    /// What a unit along the normal and along the tangents moves, at most.
+    fn mobility(&self, masses: &Masses) -> [f64; 2] {
+        let of = |k: usize| -> f64 {
+            (0..2)
+                .filter(|side| masses.moves(self.solids[*side]))
+                .map(|side| {
+                    let j = self.half(side, k);
+                    crate::rows::dot6(&j, &masses.accelerate(self.solids[side], &j))
+                })
+                .sum()
+        };
+        [of(0), 0.5 * (of(1) + of(2))]
+    }
+}
+
+/// Contacts and scratch of an island.
+#[derive(Default)]
+pub(crate) struct Touch {
+    pub colliders: Arc<Colliders>,
+    /// Pairs near each other in this step.
+    pub pairs: Vec<Pair>,
+    pub(super) contacts: Vec<Contact>,
+    narrow: Narrow,
+    points: Vec<Point>,
+    /// Points that pushed in the position stage, in order, with the speed at which they were met.
+    pushed: Vec<(ContactKey, f64, [f64; 3])>,
+    /// What contacts did in the position stage is not part of the momenta.
+    withdrawn: bool,
+    /// Poses when the position stage began.
+    start: Vec<(Vector, Rotation)>,
+    /// Energy then.
+    energy: f64,
+    /// What contacts still lack in the position stage.
+    short: f64,
+    rows: UpperRows,
+    asks: Vec<Ask>,
+    friction: Vec<f64>,
+    force: Vec<f64>,
+    bounds: Vec<usize>,
+    cones: Cones,
+    jointed: JointedScratch,
+    before: Vec<[f64; 6]>,
+    push: Vec<[f64; 6]>,
+    reaction: Vec<f64>,
+    /// The matrix in `cones` belongs to these rows and this factor.
+    known: bool,
+    velocities: Vec<(Vector, Vector)>,
+    stopped: Vec<(Vector, Vector)>,
+    /// Energy that pushing out may bring in this step.
+    pub lifted: f64,
+    pub report: ContactReport,
+}
+
+/// Parts of a second that pushing out takes for a depth of the size of what overlaps.
+const PUSH: f64 = 0.5;
+
+impl Touch {
+    /// Nothing is near anything.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// No point takes part in the stage.
+    pub fn is_idle(&self) -> bool {
+        self.contacts.is_empty()
+    }
+
+    /// No impulse acts.
+    pub fn is_cold(&self) -> bool {
+        self.contacts.iter().all(|c| c.applied == [0.0; 3])
+    }
+
+    /// Forgets a first guess.
+    pub fn cool(&mut self) {
+        self.contacts.iter_mut().for_each(|c| (c.force, c.applied) = ([0.0; 3], [0.0; 3]));
+    }
+
+    /// A step is tried from its start.
+    pub fn begin_attempt(&mut self) {
+        (self.report, self.lifted) = (ContactReport::default(), 0.0);
+    }
+
+    /// Rows or factor are others.
+    pub fn forget(&mut self) {
+        self.known = false;
+    }
+
+    fn pose(pair: &Pair, side: usize, s: &State) -> Pose {
+        let i = pair.solids[side];
+        pair.poses[side].unwrap_or_else(|| Pose::from_parts(s.centers[i], s.rotations[i]))
+    }
+
+    /// Finds the points of all pairs at `s`, not farther apart than `margin` of the pair allows; `cast` tells for how long
+    /// fast ones are followed along their way.
+    fn detect(&mut self, s: &State, cast: f64, margin: impl Fn(&Pair, &Colliders) -> f64) {
+        self.contacts.clear();
+        self.known = false;
+        let all = self.colliders.clone();
+        for k in 0..self.pairs.len() {
+            let pair = self.pairs[k];
+            let [a, b] = pair.colliders.map(|c| &all.all[c as usize]);
+            let [pa, pb] = [Self::pose(&pair, 0, s), Self::pose(&pair, 1, s)];
+            let [va, vb] = pair.solids.map(|i| s.velocities[i]);
+            let least = a.size.min(b.size).max(1e-9);
+            let far = margin(&pair, &all);
+            let flat = a.bounds.is_none() || b.bounds.is_none();
+            let fast = cast * (vb - va).length() > 0.5 * least && !flat;
+            self.points.clear();
+            let near = if fast { far - cast * (vb - va).length() + 0.25 * least } else { far };
+            self.narrow.points(a, &pa, b, &pb, near, &mut self.points);
+            let centers = [pa.translation, pb.translation];
+            for p in &self.points {
+                let contact = Contact::at(&pair, k, p, [p.at - centers[0], p.at - centers[1]]);
+                self.contacts.push(contact);
+            }
+            if fast
+                && self.points.is_empty()
+                && let Some((t, p)) = self.narrow.cast(a, &pa, va, b, &pb, vb, cast)
+            {
+                let arms = [p.at - centers[0] - va * t, p.at - centers[1] - vb * t];
+                self.contacts.push(Contact::at(&pair, k, &p, arms));
+            }
+        }
+    }
+
+    /// Takes over the forces of the last step, times `h`, as a first guess.
+    fn warm_start(&mut self, s: &State, h: f64) {
+        let known = &s.memory.own().contacts;
+        for c in &mut self.contacts {
+            if let Ok(k) = known.binary_search_by_key(&c.key, |m| m.key) {
+                let force = Vector::from_array(known[k].force) * h;
+                c.force = c.frame.map(|d| d.dot(force));
+            }
+        }
+    }
+
+    /// Wrenches of what acts already, added to `out`.
+    fn collect(contacts: &[Contact], of: impl Fn(&Contact) -> [f64; 3], out: &mut [super::free::Wrench]) {
+        for c in contacts {
+            let force = of(c);
+            if force != [0.0; 3] {
+                let push = c.push(&force);
+                for (side, push) in [(0, -push), (1, push)] {
+                    let to = &mut out[c.solids[side]];
+                    to.linear += push;
+                    to.angular += c.arms[side].cross(push);
+                }
+            }
+        }
+    }
+
+    /// What the multipliers that act already do, of bounds and contacts.
+    fn respond_to_before(&mut self, lower: &mut dyn Lower, rows: &crate::rows::Rows, lambda: &[f64]) -> bool {
+        for v in [&mut self.before, &mut self.push] {
+            v.clear();
+            v.resize(lower.solids(), [0.0; 6]);
+        }
+        let mut any = false;
+        for &r in self.bounds.iter().filter(|r| lambda[**r] != 0.0) {
+            any = true;
+            let (halves, solids) = (rows.row(r), rows.solids(r));
+            for (half, solid) in halves.iter().zip(solids) {
+                self.push[solid].iter_mut().zip(half).for_each(|(f, j)| *f += j * lambda[r]);
+            }
+        }
+        for c in self.contacts.iter().filter(|c| c.applied != [0.0; 3]) {
+            any = true;
+            for side in 0..2 {
+                for k in 0..3 {
+                    let j = c.half(side, k);
+                    let to = &mut self.push[c.solids[side]];
+                    to.iter_mut().zip(&j).for_each(|(f, j)| *f += j * c.applied[k]);
+                }
+            }
+        }
+        if any {
+            lower.respond(&self.push, &mut self.before);
+        }
+        any
+    }
+
+    /// Writes the rows of bounds and of the contacts that take part.
+    fn lay(&mut self, w: &Upper, lambda: &[f64], dq: &[[f64; 6]]) {
+        self.rows.clear();
+        self.asks.clear();
+        self.force.clear();
+        self.friction.clear();
+        let had = |ends: &[(usize, HalfRow)], before: &[[f64; 6]]| -> f64 {
+            ends.iter().map(|(s, j)| crate::rows::dot6(j, &dq[*s]) - crate::rows::dot6(j, &before[*s])).sum()
+        };
+        for &r in &self.bounds {
+            let [a, b] = w.rows.row(r);
+            let [i, j] = w.rows.solids(r);
+            let ends = [(i, a), (j, b)];
+            let had = had(&ends, &self.before);
+            self.asks.push(Ask { low: w.asks[r].low - had, high: w.asks[r].high - had, ..w.asks[r] });
+            self.force.push(lambda[r]);
+            self.rows.push(&ends);
+        }
+        for c in self.contacts.iter().filter(|c| c.taken) {
+            for k in 0..3 {
+                let mut ends = [(0, [0.0; 6]); 2];
+                let mut n = 0;
+                for side in (0..2).filter(|side| w.masses.moves(c.solids[*side])) {
+                    ends[n] = (c.solids[side], c.half(side, k));
+                    n += 1;
+                }
+                let low = c.low[k] - had(&ends[..n], &self.before);
+                self.asks.push(if k == 0 { Ask::at_least(low) } else { Ask::equal(low) });
+                self.force.push(c.force[k]);
+                self.rows.push(&ends[..n]);
+            }
+            self.friction.push(c.friction);
+        }
+    }
+
+    /// Points that the motion would pass through take part from here on. True when there are any.
+    fn take_on_crossed(&mut self, dq: &[[f64; 6]], tolerance: f64) -> bool {
+        let mut any = false;
+        let (motion, before) = (&self.cones.motion, &self.before);
+        for c in self.contacts.iter_mut().filter(|c| c.active && !c.taken) {
+            let of = |i: usize| {
+                let x: [f64; 6] = std::array::from_fn(|k| dq[i][k] + motion[i][k] - before[i][k]);
+                (Vector::new(x[0], x[1], x[2]), Vector::new(x[3], x[4], x[5]))
+            };
+            if c.change(of)[0] < c.low[0] - tolerance {
+                (c.taken, any) = (true, true);
+            }
+        }
+        self.known &= !any;
+        any
+    }
+}
+
+/// What the solve looks at of an island.
+struct Upper<'a> {
+    rows: &'a crate::rows::Rows,
+    asks: &'a [Ask],
+    masses: &'a Masses,
+}
+
+impl IslandWork {
+    /// Adds bounds and contacts to an answer of the rows below: `delta` holds that, `lambda` and the contacts' `applied`
+    /// what acts already, in the same units. `dq` is the motion of the difference.
+    pub(super) fn solve_touching(&mut self, c: &StepConfig, tolerance: f64) -> usize {
+        let clock = self.start(c);
+        self.dq.clear();
+        self.dq.resize(self.masses.len(), [0.0; 6]);
+        self.rows.apply_transposed(&self.delta, &self.masses, &mut self.dq);
+        self.lambda.iter_mut().zip(&self.delta).for_each(|(l, d)| *l += d);
+        let mut touch = std::mem::take(&mut self.touch);
+        let bounds = touch.bounds.len();
+        touch.bounds.clear();
+        if self.bounded {
+            let acts = |r: &usize| !self.below[*r] && !self.asks.get(*r).unwrap_or(&NOTHING).is_nothing();
+            touch.bounds.extend((0..self.rows.len()).filter(acts));
+        }
+        touch.known &= bounds == touch.bounds.len();
+        let work = Work { iterations: c.solver_iterations, tolerance, out_of_time: c.out_of_time };
+        let upper = Upper { rows: &self.rows, asks: &self.asks, masses: &self.masses };
+        let mut scratch = std::mem::take(&mut touch.jointed);
+        let report = match &mut self.solver {
+            Some((_, solver)) if !self.rows.is_empty() => {
+                let cost = 50.0 * self.rows.len() as f64;
+                let soft = &self.rows.softness;
+                let active: &[bool] = if self.bounded { &self.below } else { &[] };
+                let solver = solver.as_mut();
+                let mut lower =
+                    Jointed::new(solver, &self.rows, &self.masses, active, soft, cost, &mut scratch);
+                touch.reaction.clear();
+                touch.reaction.resize(self.rows.len(), 0.0);
+                if touch.respond_to_before(&mut lower, &self.rows, &self.lambda) {
+                    touch.reaction.copy_from_slice(lower.reaction());
+                }
+                let report = touch.solve(&mut lower, &upper, &self.lambda, &self.dq, &work);
+                for (r, (now, had)) in lower.reaction().iter().zip(&touch.reaction).enumerate() {
+                    self.lambda[r] += now - had;
+                }
+                report
+            }
+            _ => {
+                let mut lower = FreeSolids { masses: &self.masses };
+                touch.respond_to_before(&mut lower, &self.rows, &self.lambda);
+                touch.solve(&mut lower, &upper, &self.lambda, &self.dq, &work)
+            }
+        };
+        touch.jointed = scratch;
+        for (q, (x, before)) in self.dq.iter_mut().zip(touch.cones.motion.iter().zip(&touch.before)) {
+            for k in 0..6 {
+                q[k] += x[k] - before[k];
+            }
+        }
+        let n = touch.bounds.len();
+        for (r, f) in touch.bounds.iter().zip(&touch.force) {
+            self.lambda[*r] = *f;
+        }
+        let found = touch.force[n..].chunks_exact(3);
+        for (c, f) in touch.contacts.iter_mut().filter(|c| c.taken).zip(found) {
+            c.force = [f[0], f[1], f[2]];
+        }
+        touch.report.rounds += report.rounds;
+        touch.report.residual = report.residual;
+        touch.report.cone_violation = touch.report.cone_violation.max(report.cone_violation);
+        self.touch = touch;
+        self.stop(c, clock, |s| &mut s.solve);
+        report.rounds + report.responses
+    }
+}
+
+impl Touch {
+    /// Solves with the points that matter, until no other one does.
+    fn solve(
+        &mut self,
+        lower: &mut dyn Lower,
+        upper: &Upper,
+        lambda: &[f64],
+        dq: &[[f64; 6]],
+        work: &Work,
+    ) -> ConeReport {
+        // A quarter of what is let through: what the solver leaves open must not take anybody on.
+        let mut sum = ConeReport::default();
+        for _ in 0..50 {
+            let taken = self.contacts.iter().filter(|c| c.taken).count();
+            self.lay(upper, lambda, dq);
+            let p = ConeProblem {
+                rows: &self.rows,
+                asks: &self.asks,
+                scalars: self.bounds.len(),
+                friction: &self.friction,
+            };
+            let report = self.cones.solve(lower, &p, &mut self.force, work, self.known && taken > 0);
+            self.known = true;
+            sum = ConeReport {
+                rounds: sum.rounds + report.rounds,
+                responses: sum.responses + report.responses,
+                ..report
+            };
+            let found = self.force[self.bounds.len()..].chunks_exact(3);
+            for (c, f) in self.contacts.iter_mut().filter(|c| c.taken).zip(found) {
+                c.force = [f[0], f[1], f[2]];
+            }
+            if !self.take_on_crossed(dq, 10.0 * work.tolerance) || work.is_over() {
+                break;
+            }
+        }
+        sum
+    }
+}
+
+impl Contact {
+    fn at(pair: &Pair, k: usize, p: &Point, arms: [Vector; 2]) -> Self {
+        let tangent = crate::math::perpendicular(p.normal);
+        Self {
+            key: ContactKey { shapes: pair.colliders, feature: p.feature },
+            pair: k,
+            solids: pair.solids,
+            arms,
+            at: p.at,
+            frame: [p.normal, tangent, p.normal.cross(tangent)],
+            gap: p.gap,
+            friction: pair.friction,
+            restitution: pair.restitution,
+            active: true,
+            ..Self::default()
+        }
+    }
+}

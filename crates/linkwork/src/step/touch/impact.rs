@@ -1,0 +1,169 @@
+//! Impacts: pairs that meet throw each other back, one pair after the other, the fastest first.
+//!
+//! Newton's law for all points at once is wrong where several solids touch: the last ball of a cradle leaves because the
+//! blow goes through the row, pair by pair. The points of one pair are solved together, with friction; joints answer within
+//! each blow. Rounds end when nothing approaches any more. Then everything that touches is held, without restitution.
+//!
+//! Friction may turn a rebound into more energy than there was. Then only as much of all rebounds is kept as leaves what
+//! the substep began with.
+
+use super::{Contact, Touch};
+use crate::math::Vector;
+use crate::state::State;
+use crate::step::variational::hold_velocities;
+use crate::step::{Advanced, IslandWork, Piece};
+
+/// Blows in one substep, at most; per pair.
+const BLOWS: usize = 20;
+/// Two blows on the same pair slower than this part of the first are rest.
+const REST: f64 = 1e-3;
+
+impl Contact {
+    /// The speed at which it is to be left, at least.
+    pub fn rebound(&self) -> f64 {
+        if self.taken && self.impact > 0.0 && self.active { self.restitution * self.impact } else { 0.0 }
+    }
+}
+
+impl IslandWork {
+    /// Velocities that keep to joints, bounds and contacts; `pushed` are the multipliers of the first half.
+    pub(in crate::step) fn hold_touching(
+        &mut self,
+        piece: &Piece,
+        s: &mut State,
+        pushed: &[f64],
+        done: &mut Advanced,
+    ) {
+        keep(&mut self.touch.velocities, s);
+        let throws = self.throw(piece, s, pushed, done);
+        self.rest(piece, s, pushed, done);
+        if !throws || !(self.energy(piece, s) > self.touch.energy) {
+            return;
+        }
+        // Again without restitution, and a mixture of both.
+        let mut stopped = std::mem::take(&mut self.touch.stopped);
+        keep(&mut stopped, s);
+        let lambda = self.lambda.clone();
+        let total: Vec<[f64; 3]> = self.touch.contacts.iter().map(|c| c.total).collect();
+        for (i, (v, w)) in self.touch.velocities.iter().enumerate() {
+            (s.velocities[i], s.spins[i]) = (*v, *w);
+        }
+        self.lambda.fill(0.0);
+        self.touch.contacts.iter_mut().for_each(|c| c.total = [0.0; 3]);
+        self.rest(piece, s, pushed, done);
+        let share = self.share(piece, s, &stopped);
+        for (i, (v, w)) in stopped.iter().enumerate() {
+            s.velocities[i] = s.velocities[i].lerp(*v, share);
+            s.spins[i] = s.spins[i].lerp(*w, share);
+        }
+        for (l, thrown) in self.lambda.iter_mut().zip(&lambda) {
+            *l += share * (thrown - *l);
+        }
+        for (c, thrown) in self.touch.contacts.iter_mut().zip(&total) {
+            for k in 0..3 {
+                c.total[k] += share * (thrown[k] - c.total[k]);
+            }
+        }
+        self.touch.stopped = stopped;
+    }
+
+    /// The largest part of the way from `s` to `thrown` that makes no energy.
+    fn share(&self, piece: &Piece, s: &State, thrown: &[(Vector, Vector)]) -> f64 {
+        let (mut slope, mut bend) = (0.0, 0.0);
+        for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
+            let (dv, back) = (thrown[i].0 - s.velocities[i], s.rotations[i].inverse());
+            let (spin, turn) = (back * s.spins[i], back * (thrown[i].1 - s.spins[i]));
+            let momentum = *self.masses.inertia(i) * turn;
+            slope += self.masses.mass(i) * s.velocities[i].dot(dv) + spin.dot(momentum);
+            bend += 0.5 * (self.masses.mass(i) * dv.length_squared() + turn.dot(momentum));
+        }
+        let spare = self.touch.energy - self.energy(piece, s);
+        if !(spare > 0.0) || !(bend > 0.0) {
+            return 0.0;
+        }
+        ((-slope + (slope * slope + 4.0 * bend * spare).sqrt()) / (2.0 * bend)).clamp(0.0, 1.0)
+    }
+
+    /// Blow after blow. True when there was one.
+    fn throw(&mut self, piece: &Piece, s: &mut State, pushed: &[f64], done: &mut Advanced) -> bool {
+        if !self.touch.contacts.iter().any(|c| c.restitution > 0.0) {
+            return false;
+        }
+        let g = piece.m.gravity.length() * piece.h;
+        let (mut any, mut first) = (false, 0.0_f64);
+        // Joints first: what they leave of the speed is what meets.
+        self.touch.contacts.iter_mut().for_each(|c| (c.active, c.taken) = (false, false));
+        hold_velocities(piece, s, self, pushed, false, done);
+        for _ in 0..BLOWS * self.touch.pairs.len().min(50) {
+            let mut fastest: Option<(usize, f64)> = None;
+            for c in self.touch.contacts.iter().filter(|c| c.restitution > 0.0) {
+                let speed = -c.change(|i| (s.velocities[i], s.spins[i]))[0];
+                // What rests is pushed by a step of gravity; it is not thrown.
+                let met = if c.impact > 0.0 { c.impact.max(speed) } else { speed - 1.5 * g };
+                if speed > 0.0 && met > REST * first && met > 0.0 && fastest.is_none_or(|f| speed > f.1) {
+                    fastest = Some((c.pair, speed));
+                }
+            }
+            let Some((pair, speed)) = fastest else { break };
+            (any, first) = (true, first.max(speed));
+            for c in &mut self.touch.contacts {
+                c.active = c.pair == pair;
+                c.taken = c.active;
+                (c.force, c.applied) = ([0.0; 3], [0.0; 3]);
+                let speed = -c.change(|i| (s.velocities[i], s.spins[i]))[0];
+                // Met for the first time: at the speed of its free flight, which the step's own is beyond.
+                if c.active && c.impact == 0.0 {
+                    c.impact = speed.max(0.0);
+                }
+            }
+            self.touch.forget();
+            hold_velocities(piece, s, self, pushed, false, done);
+            for c in self.touch.contacts.iter_mut().filter(|c| c.active) {
+                c.take_over();
+                c.impact = 0.0;
+            }
+            if self.is_over(piece.c) {
+                break;
+            }
+        }
+        any
+    }
+
+    /// Everything that touches, at once, without restitution.
+    fn rest(&mut self, piece: &Piece, s: &mut State, pushed: &[f64], done: &mut Advanced) {
+        for c in &mut self.touch.contacts {
+            (c.active, c.taken, c.impact) = (true, false, 0.0);
+            c.applied = [0.0; 3];
+            if c.total != [0.0; 3] {
+                c.force = [0.0; 3];
+            }
+        }
+        self.touch.forget();
+        hold_velocities(piece, s, self, pushed, false, done);
+        self.touch.contacts.iter_mut().for_each(Contact::take_over);
+    }
+}
+
+impl Contact {
+    /// What was found belongs to the whole.
+    fn take_over(&mut self) {
+        for k in 0..3 {
+            self.total[k] += self.applied[k];
+        }
+        (self.force, self.applied) = ([0.0; 3], [0.0; 3]);
+    }
+}
+
+fn keep(to: &mut Vec<(Vector, Vector)>, s: &State) {
+    to.clear();
+    to.extend(s.velocities.iter().zip(&s.spins).map(|(v, w)| (*v, *w)));
+}
+
+impl Touch {
+    /// What was found in a round acts.
+    pub(in crate::step) fn apply(&mut self) {
+        for c in self.contacts.iter_mut().filter(|c| c.taken) {
+            c.applied = c.force;
+        }
+    }
+}

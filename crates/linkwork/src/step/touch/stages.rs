@@ -1,0 +1,274 @@
+//! The two stages of `variational` at which contacts act.
+
+use super::{Contact, PUSH, Pair, Touch};
+use crate::contact::{Colliders, ContactMemory, ContactReport};
+use crate::math::{Vector, log};
+use crate::solve::contact_residual;
+use crate::state::State;
+use crate::step::free::Wrench;
+use crate::step::{IslandWork, Piece};
+
+/// How far a pair may come together in `h`, at most.
+fn approach(m: &crate::Mechanism, s: &State, h: f64, pair: &Pair, all: &Colliders) -> f64 {
+    let [a, b] = pair.solids;
+    let speed = (s.velocities[b] - s.velocities[a]).length()
+        + s.spins[a].length() * all.all[pair.colliders[0] as usize].reach
+        + s.spins[b].length() * all.all[pair.colliders[1] as usize].reach;
+    h * speed + h * h * m.gravity.length()
+}
+
+/// A length that is nothing to a pair.
+fn slack(pair: &Pair, all: &Colliders) -> f64 {
+    let [a, b] = pair.colliders.map(|k| all.all[k as usize].size);
+    1e-4 * a.min(b)
+}
+
+impl IslandWork {
+    /// Finds the points of contact at `q_n`, before anything has moved. Overlaps come apart first, through the positions
+    /// alone. True: they did, and rows are to be filled again.
+    pub(in crate::step) fn begin_touch(&mut self, piece: &Piece, s: &mut State) -> bool {
+        // The receipt is that of the last substep.
+        self.touch.report = ContactReport::default();
+        self.touch.pushed.clear();
+        self.touch.contacts.clear();
+        if self.touch.is_empty() {
+            return false;
+        }
+        self.detect_ahead(piece, s);
+        let deep = |t: &Touch| t.contacts.iter().any(|c| c.gap < -piece.c.tolerance);
+        let pushed = deep(&self.touch);
+        if pushed {
+            self.push_out(piece, s);
+            self.detect_ahead(piece, s);
+        }
+        let mut t = std::mem::take(&mut self.touch);
+        t.warm_start(s, 0.5 * piece.h);
+        t.start.clear();
+        t.start.extend(s.centers.iter().zip(&s.rotations).map(|(c, q)| (*c, *q)));
+        for c in &mut t.contacts {
+            c.impact = impact_speed(piece, s, c);
+            if c.force[0] <= 0.0 {
+                c.force = [0.0; 3];
+            }
+            c.taken = c.gap <= 0.0 || c.force[0] > 0.0;
+            c.applied = c.force;
+        }
+        let bounces = t.contacts.iter().any(|c| c.restitution > 0.0);
+        t.energy = if bounces { self.energy(piece, s) } else { f64::INFINITY };
+        self.touch = t;
+        pushed
+    }
+
+    /// Points at `s` that may be met within the substep.
+    fn detect_ahead(&mut self, piece: &Piece, s: &State) {
+        let (m, h) = (piece.m, piece.h);
+        self.touch.detect(s, h, |pair, all| approach(m, s, h, pair, all) + slack(pair, all));
+    }
+
+    /// Takes overlaps apart by the shortest motion that joints allow, at most as far as a step should show. No time passes,
+    /// no speed comes of it.
+    fn push_out(&mut self, piece: &Piece, s: &mut State) {
+        let (m, h) = (piece.m, piece.h);
+        let all = self.touch.colliders.clone();
+        for c in &mut self.touch.contacts {
+            let size = self.touch.pairs[c.pair].colliders.map(|k| all.all[k as usize].size);
+            let most = h * PUSH * size[0].min(size[1]).max(1.0);
+            c.low = [(-c.gap).min(most), 0.0, 0.0];
+            c.friction = 0.0;
+            c.taken = c.gap < 0.0;
+            let mass: f64 = c.solids.iter().map(|i| self.masses.mass(*i)).sum();
+            self.touch.lifted += mass * m.gravity.length() * (-c.gap).clamp(0.0, most);
+        }
+        let n = self.rows.len();
+        for v in [&mut self.delta, &mut self.lambda] {
+            v.clear();
+            v.resize(n, 0.0);
+        }
+        self.asks.clear();
+        self.asks.resize(n, crate::rows::NOTHING);
+        self.solve_touching(piece.c, 1e-3 * piece.c.tolerance);
+        for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
+            let mut dq = self.dq[i];
+            let angle = Vector::new(dq[3], dq[4], dq[5]).length();
+            if angle > piece.c.max_rotation {
+                dq[3..].iter_mut().for_each(|x| *x *= piece.c.max_rotation / angle);
+            }
+            s.displace(i, &dq);
+        }
+    }
+
+    /// Adds the impulses of contacts to those of the joints.
+    pub(in crate::step) fn add_contact_impulses(&mut self) {
+        Touch::collect(&self.touch.contacts, |c| c.applied, &mut self.impulses);
+    }
+
+    /// What contacts still ask of the displacement, and the most that they lack.
+    pub(in crate::step) fn ask_positions(&mut self, h: f64, s: &State) {
+        let t = &mut self.touch;
+        let start = &t.start;
+        t.short = 0.0;
+        for c in &mut t.contacts {
+            let moved = c.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
+            // What still overlaps goes no deeper.
+            c.low = [-c.gap.max(0.0) - moved[0], -moved[1], -moved[2]];
+            if c.taken || c.low[0] > 0.0 {
+                let d = c.mobility(&self.masses);
+                let force = c.applied.map(|f| f * h);
+                let lack = contact_residual(&c.low.map(|x| -x), &force, c.friction, d);
+                t.short = crate::solve::larger(t.short, lack);
+            }
+        }
+    }
+
+    /// What contacts lack in the position stage.
+    pub(in crate::step) fn contact_shortfall(&self) -> f64 {
+        self.touch.short
+    }
+
+    /// One round of the position stage: bounds and contacts over the rows below. Multipliers are impulses here.
+    pub(in crate::step) fn solve_positions(&mut self, piece: &Piece) -> usize {
+        let h = piece.h;
+        self.lambda.iter_mut().for_each(|l| *l *= h);
+        for c in &mut self.touch.contacts {
+            (c.force, c.applied) = (c.force.map(|f| f * h), c.applied.map(|f| f * h));
+            c.taken |= c.low[0] > 0.0;
+        }
+        let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance);
+        self.lambda.iter_mut().for_each(|l| *l /= h);
+        for c in &mut self.touch.contacts {
+            c.force = c.force.map(|f| f / h);
+            c.applied = c.force;
+        }
+        spent
+    }
+
+    /// Notes who pushed. Where something is thrown back, impacts begin from the speeds that there were: the contacts'
+    /// impulses, and what joints answered to them, are taken out of the momenta.
+    pub(in crate::step) fn withdraw_contacts(&mut self) {
+        let mut t = std::mem::take(&mut self.touch);
+        let pushes = t.contacts.iter().filter(|c| c.applied[0] > 0.0);
+        t.pushed.clear();
+        t.pushed.extend(pushes.map(|c| (c.key, c.impact, c.applied)));
+        t.pushed.sort_unstable_by_key(|p| p.0);
+        let thrown = |c: &Contact| c.restitution > 0.0 && c.impact > 0.0 && c.applied[0] > 0.0;
+        t.withdrawn = t.contacts.iter().any(thrown);
+        if t.withdrawn {
+            let mut sum = std::mem::take(&mut self.wrenches);
+            sum.clear();
+            sum.resize(self.impulses.len(), Wrench::default());
+            if let Some((_, solver)) = &mut self.solver
+                && !self.rows.is_empty()
+            {
+                let active: &[bool] = if self.bounded { &self.below } else { &[] };
+                let soft = &self.rows.softness;
+                let mut scratch = std::mem::take(&mut t.jointed);
+                let mut lower = crate::solve::Jointed::new(
+                    solver.as_mut(),
+                    &self.rows,
+                    &self.masses,
+                    active,
+                    soft,
+                    0.0,
+                    &mut scratch,
+                );
+                t.bounds.clear();
+                t.respond_to_before(&mut lower, &self.rows, &[]);
+                self.rows.collect(lower.reaction(), &mut sum);
+                t.jointed = scratch;
+            }
+            Touch::collect(&t.contacts, |c| c.applied, &mut sum);
+            for (i, left) in &self.raised {
+                sum[*i].angular = *left * sum[*i].angular;
+            }
+            for (to, w) in self.impulses.iter_mut().zip(&sum) {
+                to.linear -= w.linear;
+                to.angular -= w.angular;
+            }
+            self.wrenches = sum;
+        }
+        t.contacts.clear();
+        self.touch = t;
+    }
+
+    /// Finds what touches at `q_{n+1}`: whatever is as near as the tolerance, or pushed in the position stage.
+    pub(in crate::step) fn begin_contact_velocities(&mut self, piece: &Piece, s: &State) {
+        let mut t = std::mem::take(&mut self.touch);
+        t.contacts.clear();
+        if !t.is_empty() {
+            let (h, tolerance) = (piece.h, piece.c.tolerance);
+            // Points are linear in the position stage: what it left of a gap is of second order in the turn.
+            let bend = |pair: &Pair, all: &Colliders| {
+                let reach = pair.colliders.map(|k| all.all[k as usize].reach);
+                let turn = [0, 1].map(|k| (h * s.spins[pair.solids[k]].length()).powi(2) * reach[k]);
+                turn[0] + turn[1] + slack(pair, all) + tolerance
+            };
+            t.detect(s, 0.0, bend);
+            let share = if t.withdrawn { 1.0 } else { 0.5 };
+            t.warm_start(s, share * h);
+            let pushed = std::mem::take(&mut t.pushed);
+            for c in &mut t.contacts {
+                let known = pushed.binary_search_by_key(&c.key, |p| p.0).ok().map(|k| pushed[k]);
+                c.active = c.gap <= tolerance || known.is_some();
+                c.impact = known.map_or(0.0, |(_, speed, _)| speed);
+                if c.force == [0.0; 3]
+                    && let Some((_, _, force)) = known
+                {
+                    c.force = force.map(|f| 2.0 * share * f);
+                }
+                if c.force[0] <= 0.0 {
+                    c.force = [0.0; 3];
+                }
+            }
+            t.pushed = pushed;
+            t.contacts.retain(|c| c.active);
+        }
+        self.touch = t;
+    }
+
+    /// What contacts ask of the velocities as they are; `rebound` is the speed at which each is left, at least.
+    pub(in crate::step) fn ask_contact_velocities(&mut self, s: &State) {
+        for c in &mut self.touch.contacts {
+            let speed = c.change(|i| (s.velocities[i], s.spins[i]));
+            c.low = [c.rebound() - speed[0], -speed[1], -speed[2]];
+            c.taken |= c.active && (c.low[0] > 0.0 || c.force[0] > 0.0);
+        }
+    }
+
+    /// Remembers the forces, and tells how deep things are in each other.
+    pub(in crate::step) fn remember_contacts(&mut self, s: &mut State, h: f64) {
+        let t = &mut self.touch;
+        let share = if t.withdrawn { 1.0 } else { 0.5 };
+        let memory = &mut s.memory.own_mut().contacts;
+        memory.clear();
+        for c in t.contacts.iter().filter(|c| c.total != [0.0; 3]) {
+            let force = (c.push(&c.total) / (share * h)).to_array();
+            memory.push(ContactMemory { key: c.key, force });
+        }
+        memory.sort_by_key(|m| m.key);
+        memory.dedup_by_key(|m| m.key);
+        t.report.points = t.contacts.iter().filter(|c| c.total[0] > 0.0 || c.gap <= 0.0).count();
+        t.report.residual *= h;
+        for c in &t.contacts {
+            if -c.gap > t.report.penetration {
+                t.report.penetration = -c.gap;
+                let ids = t.pairs[c.pair].colliders.map(|k| t.colliders.all[k as usize].solid);
+                t.report.deepest = Some(ids);
+            }
+        }
+    }
+}
+
+/// The speed at which a point that is not touched yet is met: free flight as far as its gap.
+fn impact_speed(piece: &Piece, s: &State, c: &Contact) -> f64 {
+    if c.restitution == 0.0 {
+        return 0.0;
+    }
+    let moves = c.solids.map(|i| !piece.m.solids()[i].is_fixed());
+    let fall = |k: usize| if moves[k] { piece.m.gravity } else { Vector::ZERO };
+    let pull = c.frame[0].dot(fall(1) - fall(0));
+    let speed = c.change(|i| (s.velocities[i], s.spins[i]))[0];
+    let least = pull.abs() * piece.h;
+    let met = (speed * speed - 2.0 * pull * c.gap.max(0.0)).max(0.0).sqrt();
+    // Slower ones come back within the step: they rest.
+    if speed < 0.0 && met > 0.5 * least { met } else { 0.0 }
+}
