@@ -353,6 +353,11 @@ impl Simulated<'_> {
             "missed_steps": t.missed,
             "unexplained_steps": t.unexplained,
             "islands": { "count": t.islands.0, "asleep_end": t.islands.1 },
+            "contacts": {
+                "points_max": t.contacts_max.points, "penetration_max": t.contacts_max.penetration,
+                "penetration_end": t.contacts_end.penetration, "residual_max": t.contacts_max.residual,
+                "cone_violation_max": t.contacts_max.cone_violation,
+            },
             "outcome": t.outcome(),
             "rejected": self.rejected(),
             "worst": worst,

@@ -6,6 +6,7 @@ use crate::report;
 use crate::scene::Loaded;
 use crate::terminal::{self, Watch};
 use clap::ValueEnum;
+use linkwork::contact::ContactReport;
 use linkwork::measure::{Energy, Meter, Momentum};
 use linkwork::record::Sample;
 use linkwork::rows::Gaps;
@@ -232,6 +233,9 @@ pub struct Totals {
     /// Largest gain of passive islands so far, and largest loss in a step, joules.
     pub gained: f64,
     pub lost_in_a_step: f64,
+    /// Contacts: of all steps the most and the worst of each, and those of the last.
+    pub contacts_max: ContactReport,
+    pub contacts_end: ContactReport,
     /// Islands, and how many of them sleep at the end.
     pub islands: (usize, usize),
     pub substeps: u64,
@@ -339,6 +343,8 @@ impl Totals {
             unexplained: 0,
             gained: 0.0,
             lost_in_a_step: 0.0,
+            contacts_max: ContactReport::default(),
+            contacts_end: ContactReport::default(),
             islands: (0, 0),
             substeps: 0,
             fallbacks: 0,
@@ -355,6 +361,8 @@ impl Totals {
         self.unexplained += u64::from(r.energy.unexplained > 0);
         self.gained = self.gained.max(r.energy.drift);
         self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
+        self.contacts_end = r.contacts;
+        self.contacts_max = self.contacts_max.worse(&r.contacts);
         self.gaps_end = r.gaps;
         self.gaps_max = self.gaps_max.max(r.gaps);
     }

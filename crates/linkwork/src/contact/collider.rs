@@ -1,6 +1,5 @@
 //! Shapes as contact sees them, with their surfaces, and the pairs that never touch.
 
-use super::narrow::{Narrow, Point};
 use crate::graph::Sets;
 use crate::material::Material;
 use crate::math::{Pose, Vector};
@@ -17,7 +16,7 @@ pub(crate) enum Geometry {
     Capsule(Capsule),
     Cylinder {
         /// The same, smaller by `round` all over. Distances between shapes that touch are zero, and no direction can be
-        /// told of a vector of length zero; with a rim rounded by a thousandth they are not.
+        /// told of a vector of length zero; with a rim rounded by a hundredth they are not.
         core: Cylinder,
         round: f64,
     },
@@ -45,7 +44,7 @@ pub(crate) struct Collider {
 }
 
 /// The part of a cylinder's smaller measure by which its rim is rounded.
-const ROUND: f64 = 1e-3;
+const ROUND: f64 = 1e-2;
 
 impl Collider {
     fn new(m: &Mechanism, id: SolidId, shape: &crate::shape::PlacedShape) -> Option<Self> {
@@ -106,6 +105,8 @@ pub(crate) struct Colliders {
     apart: Vec<[SolidId; 2]>,
     /// Per solid: what it touches.
     collide: Vec<Collide>,
+    /// Per solid: the lowest one that joints connect it with.
+    linkage: Vec<u32>,
     dynamic: Vec<bool>,
 }
 
@@ -135,41 +136,22 @@ impl Colliders {
         c
     }
 
-    /// Pairs that are joined, that the scene ignores, or that are drawn through each other in one linkage.
+    /// Pairs that the scene ignores, and solids that joints connect: linkages are drawn with bars that run through each
+    /// other, and few of them are meant to jam.
     fn keep_apart(&mut self, m: &Mechanism) {
-        let ordered = |a: SolidId, b: SolidId| [a.min(b), a.max(b)];
         let mut sets = Sets::new(m.solids().len());
         let mut apart: Vec<[SolidId; 2]> = Vec::new();
         for j in m.joints() {
             let [a, b] = j.frames.map(|f| f.solid);
-            if !self.asks_for(a, b) {
-                apart.push(ordered(a, b));
-            }
             if self.dynamic[a.index()] && self.dynamic[b.index()] {
                 sets.join(a.index(), b.index());
+            } else {
+                apart.push([a.min(b), a.max(b)]);
             }
         }
-        let (mut narrow, mut points) = (Narrow::default(), Vec::new());
-        let pose = |s: SolidId| {
-            let solid = m.solid(s);
-            Pose::from_parts(solid.pose.transform_point(solid.mass.center), solid.pose.rotation.normalize())
-        };
-        let mut broad = super::Broad::default();
-        let pairs = broad.pairs(self, pose, |_| 0.0);
-        for [a, b] in pairs.iter().map(|p| p.map(|k| k as usize)) {
-            let (one, two) = (&self.all[a], &self.all[b]);
-            let linked = sets.find(one.solid.index()) == sets.find(two.solid.index());
-            if !linked || self.asks_for(one.solid, two.solid) {
-                continue;
-            }
-            points.clear();
-            narrow.points(one, &pose(one.solid), two, &pose(two.solid), 0.0, &mut points);
-            let slack = 1e-9 * (one.size + two.size);
-            if points.iter().any(|p: &Point| p.gap < -slack) {
-                apart.push(ordered(one.solid, two.solid));
-            }
-        }
-        apart.extend(m.ignores.iter().map(|[a, b]| ordered(*a, *b)));
+        self.linkage = (0..m.solids().len()).map(|i| sets.find(i) as u32).collect();
+        apart.retain(|[a, b]| !self.asks_for(*a, *b));
+        apart.extend(m.ignores.iter().map(|[a, b]| [*a.min(b), *a.max(b)]));
         apart.sort_unstable();
         apart.dedup();
         self.apart = apart;
@@ -193,6 +175,7 @@ impl Colliders {
             && (self.dynamic[a.index()] || self.dynamic[b.index()])
             && allows(a, b)
             && allows(b, a)
+            && (self.linkage[a.index()] != self.linkage[b.index()] || self.asks_for(a, b))
             && self.apart.binary_search(&[a.min(b), a.max(b)]).is_err()
     }
 

@@ -60,6 +60,19 @@ pub struct ContactReport {
 }
 
 impl ContactReport {
+    /// The worse of both in everything: the receipt of a run.
+    pub fn worse(&self, other: &ContactReport) -> ContactReport {
+        let deeper = if other.penetration > self.penetration { other } else { self };
+        ContactReport {
+            points: self.points.max(other.points),
+            penetration: deeper.penetration,
+            deepest: deeper.deepest,
+            residual: crate::solve::larger(self.residual, other.residual),
+            cone_violation: crate::solve::larger(self.cone_violation, other.cone_violation),
+            rounds: self.rounds + other.rounds,
+        }
+    }
+
     pub(crate) fn add(&mut self, other: &ContactReport) {
         self.points += other.points;
         if other.penetration > self.penetration {

@@ -147,9 +147,9 @@ fn who_touches_whom() {
     assert!(c.all.iter().all(|x| x.solid != none));
 }
 
-/// Linkages are drawn with bars that run through each other: those are no contacts.
+/// Linkages are drawn with bars that run through each other: those are no contacts, unless somebody says so.
 #[test]
-fn bars_of_a_linkage_that_start_in_each_other_stay_so() {
+fn what_joints_connect_does_not_touch_itself() {
     let mut m = Mechanism::new();
     let bar = |name: &str, y: f64| {
         Solid::new(name).with_shape(PlacedShape::capsule(0.05, 1.0, Vector::X), 1.0).at(0.0, y, 0.0)
@@ -160,10 +160,17 @@ fn bars_of_a_linkage_that_start_in_each_other_stay_so() {
     let f = |s| crate::Frame::point(s, Vector::ZERO);
     m.add_joint(crate::Joint::ball(f(ids[0]), f(ids[1]))).unwrap();
     m.add_joint(crate::Joint::ball(f(ids[1]), f(ids[2]))).unwrap();
-    let c = Colliders::new(&m);
-    let of = |s: crate::SolidId| c.all.iter().find(|x| x.solid == s).unwrap();
-    assert!(!c.may_touch(of(ids[0]), of(ids[2])));
-    assert!(c.may_touch(of(ids[0]), of(stranger)));
+    m.add_joint(crate::Joint::ball(f(crate::SolidId::WORLD), f(stranger))).unwrap();
+    let touch = |m: &Mechanism, a: crate::SolidId, b: crate::SolidId| {
+        let c = Colliders::new(m);
+        let of = |s: crate::SolidId| c.all.iter().find(|x| x.solid == s).unwrap();
+        c.may_touch(of(a), of(b))
+    };
+    assert!(!touch(&m, ids[0], ids[2]));
+    assert!(touch(&m, ids[0], stranger));
+    m.edit_solid(ids[0], |s| s.collide = Collide::With(vec![ids[2], stranger]));
+    assert!(touch(&m, ids[0], ids[2]) && touch(&m, ids[0], stranger));
+    assert!(!touch(&m, ids[0], ids[1]) && !touch(&m, ids[1], ids[2]));
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(crate) struct Cones {
     moved: Vec<HalfRow>,
     first: Vec<usize>,
     newton: newton::Newton,
+    warm: Vec<f64>,
 }
 
 /// Free solids: more rows than this are swept, not factored.
@@ -230,7 +231,8 @@ impl Cones {
     fn by_matrix(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
         const TURNS: usize = 6;
         let n = force.len();
-        let mut sweeps = 8;
+        // Newton's method first: from nothing it finds the even answer among those that redundant points allow.
+        let mut sweeps = 0;
         for turn in 0..TURNS {
             self.multiply(p, force);
             for _ in 0..sweeps {
@@ -244,16 +246,44 @@ impl Cones {
             if !(self.residual(p, force) > work.tolerance) || work.is_over() {
                 return;
             }
-            let mut newton = std::mem::take(&mut self.newton);
-            report.rounds += newton.solve(self, p, force, work);
-            self.newton = newton;
-            self.multiply(p, force);
-            if !(self.residual(p, force) > work.tolerance) || work.is_over() {
+            if self.by_newton(p, force, work, report) {
                 return;
             }
+            if turn == 0 && force.iter().any(|f| *f != 0.0) {
+                // A warm start of other points may be the reason: from nothing, and the better of both.
+                let mut warm = std::mem::take(&mut self.warm);
+                warm.clear();
+                warm.extend_from_slice(force);
+                let had = self.residual(p, force);
+                force.fill(0.0);
+                self.clamp(p, force);
+                let found = self.by_newton(p, force, work, report);
+                if !found && !(self.residual(p, force) < had) {
+                    force.copy_from_slice(&warm);
+                }
+                self.warm = warm;
+                if found {
+                    return;
+                }
+            }
             // What Newton's method cannot decide, sweeps do in the end.
-            sweeps = (40 << turn).min(work.iterations.max(1)).min(1 + 20_000_000 / (n * n).max(1));
+            sweeps = (8 << (2 * turn)).min(work.iterations.max(1)).min(1 + 20_000_000 / (n * n).max(1));
         }
+    }
+
+    /// Newton's method. True: there is nothing left to do.
+    fn by_newton(
+        &mut self,
+        p: &ConeProblem,
+        force: &mut [f64],
+        work: &Work,
+        report: &mut ConeReport,
+    ) -> bool {
+        let mut newton = std::mem::take(&mut self.newton);
+        report.rounds += newton.solve(self, p, force, work);
+        self.newton = newton;
+        self.multiply(p, force);
+        !(self.residual(p, force) > work.tolerance) || work.is_over()
     }
 
     /// `y = W lambda` and the give of scalar rows.

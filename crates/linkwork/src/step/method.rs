@@ -86,6 +86,11 @@ impl Method {
         }
     }
 
+    /// Solids touch under it. By all other methods they pass through each other, and whoever offers them says so.
+    pub fn knows_contact(self) -> bool {
+        self == Method::Variational
+    }
+
     /// The method called `name`, with default parameters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|m| m.name() == name)

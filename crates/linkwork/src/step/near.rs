@@ -3,9 +3,9 @@
 //! Islands are a function of the state alone, boxes that meet within the step, so that a restored state has the same ones.
 //! What an island remembers goes with its rows and points when it is joined or parts.
 
+use super::StepConfig;
 use super::island::Island;
 use super::touch::Pair;
-use super::{Method, StepConfig};
 use crate::contact::{Broad, Colliders};
 use crate::math::Pose;
 use crate::mechanism::Mechanism;
@@ -56,7 +56,7 @@ impl Near {
         root.iter_mut().enumerate().for_each(|(k, r)| *r = k as u32);
         touched.clear();
         pairs.clear();
-        if !self.colliders.all.is_empty() && c.contacts && c.method == Method::Variational {
+        if !self.colliders.all.is_empty() && c.contacts && c.method.knows_contact() {
             self.find_pairs(m, s, c.dt);
         }
         (&self.root, &self.touched) != (&self.had.0, &self.had.1)

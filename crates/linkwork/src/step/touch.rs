@@ -44,12 +44,13 @@ pub(super) struct Contact {
     pub solids: [usize; 2],
     /// From the centres of mass.
     pub arms: [Vector; 2],
-    pub at: Vector,
     /// The normal, from the first solid to the second, and two tangents.
     pub frame: [Vector; 3],
     pub gap: f64,
     pub friction: f64,
     pub restitution: f64,
+    /// The gap where the position stage has come to, if it was measured.
+    pub measured: f64,
     /// Takes part in the stage.
     pub active: bool,
     /// Speed at which it is met, if it was not touched before.
@@ -440,7 +441,7 @@ impl Contact {
             pair: k,
             solids: pair.solids,
             arms,
-            at: p.at,
+            measured: f64::NAN,
             frame: [p.normal, tangent, p.normal.cross(tangent)],
             gap: p.gap,
             friction: pair.friction,

@@ -225,7 +225,7 @@ impl Newton {
                 return Found::No;
             }
             residual(w, h);
-            w.ask_positions(h, s);
+            w.ask_positions(piece, s, round);
             match self.judge(piece, w, round) {
                 Next::Stop(Found::Yes) if rough => return refine(piece, s, w),
                 Next::Stop(Found::Yes) => return self.keep_best(piece, s, w),

@@ -22,7 +22,7 @@ pub(super) struct Newton {
 /// Regularisation, as a part of a row's own response.
 const DEPENDENT: f64 = 1e-10;
 /// Rounds at most.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 16;
 
 impl Newton {
     /// Improves `force`, keeping the best; returns the rounds taken.
@@ -45,8 +45,8 @@ impl Newton {
                 c.clamp(p, &mut self.trial);
                 c.multiply(p, &self.trial);
                 let residual = c.residual(p, &self.trial);
-                // The first steps may rise while the active set is being found.
-                if residual < best || (share == 1.0 && round < 4 && residual < 10.0 * best) {
+                // Steps may rise while the active set is being found.
+                if residual < best || (share == 1.0 && round < 9 && residual < 100.0 * best) {
                     force.copy_from_slice(&self.trial);
                     if residual < best {
                         best = residual;

@@ -111,9 +111,10 @@ impl IslandWork {
                 c.taken = c.active;
                 (c.force, c.applied) = ([0.0; 3], [0.0; 3]);
                 let speed = -c.change(|i| (s.velocities[i], s.spins[i]))[0];
-                // Met for the first time: at the speed of its free flight, which the step's own is beyond.
-                if c.active && c.impact == 0.0 {
-                    c.impact = speed.max(0.0);
+                // Met for the first time: at the speed of its free flight, which the step's own is beyond. What was met
+                // slowly may be hit by a neighbour meanwhile.
+                if c.active && c.impact < 0.5 * speed {
+                    c.impact = speed;
                 }
             }
             self.touch.forget();

@@ -103,14 +103,18 @@ impl IslandWork {
     }
 
     /// What contacts still ask of the displacement, and the most that they lack.
-    pub(in crate::step) fn ask_positions(&mut self, h: f64, s: &State) {
+    pub(in crate::step) fn ask_positions(&mut self, piece: &Piece, s: &State, round: usize) {
+        let h = piece.h;
+        self.touch.measure(piece, s, round);
         let t = &mut self.touch;
         let start = &t.start;
         t.short = 0.0;
         for c in &mut t.contacts {
             let moved = c.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
-            // What still overlaps goes no deeper.
-            c.low = [-c.gap.max(0.0) - moved[0], -moved[1], -moved[2]];
+            // What still overlaps by more than a rounding goes no deeper.
+            let gap = if c.gap < -piece.c.tolerance { 0.0 } else { c.gap };
+            let left = if c.measured.is_finite() { c.measured } else { gap + moved[0] };
+            c.low = [-left, -moved[1], -moved[2]];
             if c.taken || c.low[0] > 0.0 {
                 let d = c.mobility(&self.masses);
                 let force = c.applied.map(|f| f * h);
@@ -253,6 +257,46 @@ impl IslandWork {
                 t.report.penetration = -c.gap;
                 let ids = t.pairs[c.pair].colliders.map(|k| t.colliders.all[k as usize].solid);
                 t.report.deepest = Some(ids);
+            }
+        }
+    }
+}
+
+impl Touch {
+    /// Gaps as they are at `s`, of points that push on something that turned so far that a line is not good enough: corners
+    /// go round in circles, and rows that are linear in the displacement would lift what rocks on them.
+    fn measure(&mut self, piece: &Piece, s: &State, round: usize) {
+        self.contacts.iter_mut().for_each(|c| c.measured = f64::NAN);
+        if round == 0 {
+            return;
+        }
+        let all = self.colliders.clone();
+        let mut k = 0;
+        while k < self.contacts.len() {
+            let pair = self.contacts[k].pair;
+            let end = k + self.contacts[k..].iter().take_while(|c| c.pair == pair).count();
+            let own = &mut self.contacts[k..end];
+            k = end;
+            let of = self.pairs[pair];
+            let colliders = of.colliders.map(|c| &all.all[c as usize]);
+            let bend = [0, 1].map(|side| {
+                let i = of.solids[side];
+                let turn = log(s.rotations[i] * self.start[i].1.inverse()).length_squared();
+                0.5 * turn * colliders[side].reach
+            });
+            let deep = own.iter().any(|c| c.gap < -piece.c.tolerance);
+            let bends = bend[0] + bend[1] > 1e-3 * piece.c.tolerance;
+            if deep || !bends || !own.iter().any(|c| c.applied[0] > 0.0) {
+                continue;
+            }
+            let poses = [0, 1].map(|side| Self::pose(&of, side, s));
+            let margin = 10.0 * (bend[0] + bend[1]) + slack(&of, &all);
+            self.points.clear();
+            self.narrow.points(colliders[0], &poses[0], colliders[1], &poses[1], margin, &mut self.points);
+            for c in own {
+                if let Some(p) = self.points.iter().find(|p| p.feature == c.key.feature) {
+                    c.measured = p.gap;
+                }
             }
         }
     }
