@@ -436,3 +436,70 @@ fn keeps_momentum(e: f64, angular: f64) {
     assert!((after.1 - before.1).length() < angular, "{:?}", after.1 - before.1);
     assert!(run.gained < 1e-9, "{}", run.gained);
 }
+
+/// Things that fall on each other, joints and restitution among them.
+fn heap() -> Mechanism {
+    let mut m = floor(0.4, 0.3);
+    let shapes = [
+        PlacedShape::cuboid(0.5, 0.3, 0.4),
+        PlacedShape::sphere(0.25),
+        PlacedShape::capsule(0.15, 0.4, Vector::X),
+        PlacedShape::cylinder(0.2, 0.4, Vector::Y),
+    ];
+    for k in 0..8_u32 {
+        let shape = shapes[k as usize % 4].clone();
+        let at = [0.1 * f64::from(k % 3), 0.5 + 0.6 * f64::from(k), 0.07 * f64::from(k % 2)];
+        add(&mut m, &format!("{k}"), shape, 1.0 + f64::from(k % 3), at);
+    }
+    let a = add(&mut m, "far", PlacedShape::cuboid(0.4, 0.4, 0.4), 1.0, [5.0, 0.3, 0.0]);
+    let b = add(&mut m, "off", PlacedShape::cuboid(0.4, 0.2, 0.2), 1.0, [5.4, 0.3, 0.0]);
+    m.add_joint(Joint::ball(
+        Frame::point(a, Vector::new(0.2, 0.0, 0.0)),
+        Frame::point(b, Vector::new(-0.2, 0.0, 0.0)),
+    ))
+    .unwrap();
+    m
+}
+
+#[test]
+fn snapshots_and_threads_change_no_bit() {
+    let m = heap();
+    let c = StepConfig::default();
+    let (mut kept, mut work) = (State::new(&m), Workspace::new());
+    let mut cut = State::new(&m);
+    let mut threaded = State::new(&m);
+    let mut other = Workspace::new();
+    let pool = |n: usize| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+    let (one, four) = (pool(1), pool(4));
+    for k in 0..150 {
+        one.install(|| step(&m, &mut kept, &mut work, &StepConfig::default()));
+        four.install(|| step(&m, &mut threaded, &mut other, &StepConfig::default()));
+        step(&m, &mut cut, &mut Workspace::new(), &c);
+        let bytes = linkwork::formats::snapshot::save(&m, &cut);
+        cut = linkwork::formats::snapshot::restore(&m, &bytes).unwrap();
+        assert_eq!(kept.hash(), cut.hash(), "snapshots, step {k}");
+        assert_eq!(kept.hash(), threaded.hash(), "threads, step {k}");
+    }
+}
+
+#[test]
+fn piles_sleep_and_wake_when_they_are_hit() {
+    let mut m = floor(0.5, 0.0);
+    let stack: Vec<_> = (0..3)
+        .map(|k| {
+            let at = [0.0, 0.25 + 0.5 * f64::from(k), 0.0];
+            add(&mut m, &format!("{k}"), PlacedShape::cuboid(0.5, 0.5, 0.5), 1.0, at)
+        })
+        .collect();
+    let far = add(&mut m, "far", PlacedShape::cuboid(0.5, 0.5, 0.5), 1.0, [9.0, 0.25, 0.0]);
+    let ball = add(&mut m, "ball", PlacedShape::sphere(0.2), 2.0, [-12.0, 1.0, 0.0]);
+    m.edit_solid(ball, |b| b.velocity = Vector::new(6.0, 9.81, 0.0));
+    let mut run = Run::new(&m);
+    run.go(&m, 1.5, 1.0 / 60.0);
+    assert!(stack.iter().all(|s| run.work.is_asleep(*s)) && !run.work.is_asleep(ball));
+    let before = run.at(&m, stack[2]);
+    run.go(&m, 0.8, 1.0 / 60.0);
+    let after = run.at(&m, stack[2]);
+    assert!((after - before).length() > 0.05, "the ball did not hit: {:?}", run.at(&m, ball));
+    assert!(run.work.is_asleep(far), "what nobody touched woke up");
+}

@@ -67,6 +67,7 @@ pub(crate) struct Cones {
     first: Vec<usize>,
     newton: newton::Newton,
     warm: Vec<f64>,
+    inner: Vec<f64>,
 }
 
 /// Free solids: more rows than this are swept, not factored.
@@ -147,7 +148,10 @@ impl Cones {
             for k in 0..count {
                 p.rows.add(first + k, 1.0, &mut self.pushes[k * solids..][..solids]);
             }
-            lower.respond_many(&self.pushes[..count * solids], &mut self.motions[..count * solids]);
+            let own = lower.inner().len();
+            self.inner.resize(COLUMNS * own, 0.0);
+            let (pushes, motions) = (&self.pushes[..count * solids], &mut self.motions[..count * solids]);
+            lower.respond_many(pushes, motions, &mut self.inner[..count * own]);
             report.responses += count;
             for k in 0..count {
                 let (r, motion) = (first + k, &self.motions[k * solids..][..solids]);

@@ -182,7 +182,9 @@ impl Near {
         let mut heard = vec![false; new.len()];
         let mut blocks: Vec<Vec<(crate::rows::RowKey, usize, usize)>> = vec![Vec::new(); new.len()];
         for (k, own) in old.iter().enumerate() {
-            let mut told: Vec<usize> = islands.binary_search(&own.solid).into_iter().collect();
+            // Its lowest solid need not be that of the island it is part of now.
+            let home = self.home.get(own.solid as usize).and_then(|h| self.island.get(*h as usize));
+            let mut told: Vec<usize> = home.map(|k| *k as usize).into_iter().collect();
             let mut at = 0;
             for key in &own.keys {
                 if let Some(i) = self.of_key(m, *key) {

@@ -356,10 +356,10 @@ impl IslandWork {
                 touch.reaction.clear();
                 touch.reaction.resize(self.rows.len(), 0.0);
                 if touch.respond_to_before(&mut lower, &self.rows, &self.lambda) {
-                    touch.reaction.copy_from_slice(lower.reaction());
+                    touch.reaction.copy_from_slice(lower.inner());
                 }
                 let report = touch.solve(&mut lower, &upper, &self.lambda, &self.dq, &work);
-                for (r, (now, had)) in lower.reaction().iter().zip(&touch.reaction).enumerate() {
+                for (r, (now, had)) in lower.inner().iter().zip(&touch.reaction).enumerate() {
                     self.lambda[r] += now - had;
                 }
                 report

@@ -238,7 +238,7 @@ impl Newton {
             let per = 1.0 / h;
             if !w.touch.is_idle() {
                 done.solver_iterations += w.solve_positions(piece);
-            } else if w.bounded {
+            } else if w.bounded && w.has_above() {
                 w.lambda.iter_mut().for_each(|l| *l *= h);
                 done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
                 w.lambda.iter_mut().for_each(|l| *l *= per);
@@ -520,7 +520,7 @@ pub(super) fn hold_velocities(
             done.solver_iterations += w.solve_touching(c, 1e-3 * c.tolerance);
             w.touch.apply();
             move_by(s, w);
-        } else if w.bounded {
+        } else if w.bounded && w.has_above() {
             done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
             move_by(s, w);
         } else {

@@ -3,7 +3,7 @@
 use super::{Contact, PUSH, Pair, Touch};
 use crate::contact::{Colliders, ContactMemory, ContactReport};
 use crate::math::{Vector, log};
-use crate::solve::contact_residual;
+use crate::solve::{Lower, contact_residual};
 use crate::state::State;
 use crate::step::free::Wrench;
 use crate::step::{IslandWork, Piece};
@@ -177,7 +177,7 @@ impl IslandWork {
                 );
                 t.bounds.clear();
                 t.respond_to_before(&mut lower, &self.rows, &[]);
-                self.rows.collect(lower.reaction(), &mut sum);
+                self.rows.collect(lower.inner(), &mut sum);
                 t.jointed = scratch;
             }
             Touch::collect(&t.contacts, |c| c.applied, &mut sum);
