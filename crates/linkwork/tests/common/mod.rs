@@ -8,8 +8,8 @@ use linkwork::measure::{Energy, Meter};
 use linkwork::scene::{Scene, load};
 use linkwork::solve::SolverKind;
 use linkwork::{
-    AssembleConfig, DriveAim, Joint, Kernel, Mechanism, Method, Region, Solid, SolidId, Spring, State,
-    StepConfig, StepReport, TrajectoryId, Vector, Workspace, assemble, step,
+    AssembleConfig, Collide, DriveAim, Joint, Kernel, MaterialId, Mechanism, Method, Region, Solid, SolidId,
+    Spring, State, StepConfig, StepReport, TrajectoryId, Vector, Workspace, assemble, step,
 };
 use std::path::PathBuf;
 
@@ -326,6 +326,8 @@ pub fn apart(a: &State, b: &State, solids: std::ops::Range<usize>, shift: usize)
 pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str) -> usize {
     let base = whole.solids().len();
     let first_trajectory = whole.trajectories.len() as u32;
+    let first_material = whole.materials.len() as u32;
+    whole.materials.extend(part.materials.iter().cloned());
     for t in &part.trajectories {
         let mut t = t.clone();
         t.name = format!("{tag}{}", t.name);
@@ -339,7 +341,10 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
         let mut solid = solid.clone();
         solid.name = format!("{tag}{}", solid.name);
         solid.pose.translation += shift;
-        solid.material = None;
+        solid.material = solid.material.map(|k| MaterialId(k.0 + first_material));
+        if let Collide::With(list) = &mut solid.collide {
+            list.iter_mut().for_each(|s| *s = renumbered(*s));
+        }
         if let Kernel::Scripted(t) = solid.kernel {
             solid.kernel = Kernel::Scripted(TrajectoryId(t.0 + first_trajectory));
         }
@@ -371,6 +376,7 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
         force.solid = renumbered(force.solid);
         whole.forces.push(force);
     }
+    whole.ignores.extend(part.ignores.iter().map(|pair| pair.map(renumbered)));
     base
 }
 
