@@ -5,6 +5,7 @@ use crate::force::{Force, Spring};
 use crate::graph::Island;
 use crate::joint::JointId;
 use crate::math::Vector;
+use crate::nodes::{Places, Turning};
 use crate::solid::{Kernel, Solid, SolidId};
 use crate::state::State;
 use crate::trajectory::Trajectory;
@@ -17,6 +18,8 @@ pub(crate) struct Part {
     pub mechanism: Mechanism,
     /// Per solid of the part: which one of the whole.
     pub solids: Vec<SolidId>,
+    /// Which of them turn.
+    places: Places,
     /// Per joint of the part: which one of the whole.
     pub joints: Vec<JointId>,
     /// Per spring, force and trajectory of the part, if it is made for motion: which one of the whole.
@@ -54,7 +57,8 @@ impl Part {
             part.counter_count += joint.counted_ranges().count() as u32;
             part.joints.push(joint);
         }
-        Self { mechanism: part, solids, joints: island.joints.clone(), ..Self::default() }
+        let places = part.places();
+        Self { mechanism: part, solids, places, joints: island.joints.clone(), ..Self::default() }
     }
 
     /// Cuts out what moves together: these solids, with the joints, springs and forces on them and everything fixed or
@@ -93,6 +97,7 @@ impl Part {
         let on = |f: &crate::force::Force| moving.binary_search(&f.solid).is_ok();
         part.forces = (0..m.forces.len() as u32).filter(|k| on(&m.forces[*k as usize])).collect();
         part.solids = solids;
+        part.places = part.mechanism.places();
         part.refresh(m);
         part
     }
@@ -153,9 +158,8 @@ impl Part {
         };
         pick(&whole.centers, &mut part.centers);
         pick(&whole.velocities, &mut part.velocities);
-        pick(&whole.spins, &mut part.spins);
-        part.rotations.clear();
-        part.rotations.extend(self.solids.iter().map(|s| whole.rotations[s.index()]));
+        part.spins.refill(&self.places, self.solids.iter().map(|s| whole.spins[s.index()]));
+        part.rotations.refill(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()]));
         part.angles.clear();
         if self.mechanism.counter_count > 0 {
             for (k, j) in self.joints.iter().enumerate() {
@@ -192,9 +196,9 @@ impl Part {
         State {
             time: whole.time,
             centers: pick(&whole.centers),
-            rotations: self.solids.iter().map(|s| whole.rotations[s.index()]).collect(),
+            rotations: Turning::new(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()])),
             velocities: pick(&whole.velocities),
-            spins: pick(&whole.spins),
+            spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])),
             angles,
             memory: Default::default(),
         }

@@ -36,16 +36,19 @@ fn three(x: &[f64], first: u32) -> Vector {
 }
 
 /// Half of row `k`.
-pub(super) fn half_row(arms: &[Vector; 2], k: usize, side: usize) -> HalfRow {
+pub(super) fn half_row(arms: &[Vector; 2], k: usize, side: usize, turns: bool) -> HalfRow {
     let t = Vector::AXES[k];
-    if side == 0 { half(-t, t.cross(arms[0])) } else { half(t, arms[1].cross(t)) }
+    let arm = if turns { arms[side] } else { Vector::ZERO };
+    if side == 0 { half(-t, t.cross(arm)) } else { half(t, arm.cross(t)) }
 }
 
 /// Arms and gaps of all ball joints at a state.
 pub(super) fn write(rows: &mut Rows, s: &State, turned: &[Matrix]) {
+    let places = s.rotations.places();
     for (b, arms) in rows.layout.balls.iter().zip(&mut rows.arms) {
         let [i, j] = b.solids.map(|s| s as usize);
-        let (r1, r2) = (turned[i] * b.levers[0], turned[j] * b.levers[1]);
+        let arm = |node: usize, lever: Vector| places.of(node).map_or(lever, |at| turned[at] * lever);
+        let (r1, r2) = (arm(i, b.levers[0]), arm(j, b.levers[1]));
         let p2 = s.centers[j] + r2;
         let d = p2 - (s.centers[i] + r1);
         let first = b.first as usize;

@@ -21,7 +21,7 @@ pub(super) struct Layout {
     pub balls: Vec<Ball>,
     /// Groups that are not ball joints.
     pub others: Vec<u32>,
-    /// Rotation matrices of the solids.
+    /// Rotation matrices of the solids that turn.
     turned: Vec<Matrix>,
 }
 
@@ -128,6 +128,7 @@ impl Rows {
             joint: id,
             source: Source::Joint,
             solids: j.frames.map(|f| f.solid.index()),
+            turns: j.frames.map(|f| !m.solid(f.solid).particle),
             first: self.len(),
             count,
             kind: Kind::Ball { index: 0 },
@@ -144,7 +145,7 @@ impl Rows {
         for (k, drive) in j.drives.iter().enumerate() {
             let solids = j.frames.map(|f| f.solid.index());
             let law = super::motion::law_of(drive).1;
-            let group = self.single(id, Source::Drive(k as u32), solids, 1, law);
+            let group = self.single(m, id, Source::Drive(k as u32), solids, 1, law);
             self.push_general(m, Group { most_force: drive.max_force, weight: j.weight, ..group });
         }
     }
@@ -153,24 +154,33 @@ impl Rows {
         let (none, solids) = (JointId(u32::MAX), spring.solids.map(|i| i.index()));
         let Spring { stiffness, damping, .. } = *spring;
         if !is_short(m, spring) {
-            let group = self.single(none, Source::Spring(k), solids, 1, Law::Soft { stiffness, damping });
+            let group = self.single(m, none, Source::Spring(k), solids, 1, Law::Soft { stiffness, damping });
             return self.push_general(m, group);
         }
-        let group = self.single(none, Source::Spring(k), solids, 3, Law::Soft { stiffness, damping: 0.0 });
+        let group = self.single(m, none, Source::Spring(k), solids, 3, Law::Soft { stiffness, damping: 0.0 });
         self.push_general(m, group);
         if damping > 0.0 {
             let law = Law::Soft { stiffness: 0.0, damping };
-            let group = self.single(none, Source::Damper(k), solids, 1, law);
+            let group = self.single(m, none, Source::Damper(k), solids, 1, law);
             self.push_general(m, group);
         }
     }
 
     /// A block of something that is no joint.
-    fn single(&self, joint: JointId, source: Source, solids: [usize; 2], count: usize, law: Law) -> Group {
+    fn single(
+        &self,
+        m: &Mechanism,
+        joint: JointId,
+        source: Source,
+        solids: [usize; 2],
+        count: usize,
+        law: Law,
+    ) -> Group {
         Group {
             joint,
             source,
             solids,
+            turns: solids.map(|i| !m.solids()[i].particle),
             first: self.len(),
             count,
             kind: Kind::Ball { index: 0 },
@@ -192,10 +202,14 @@ impl Rows {
     }
 
     fn push_general(&mut self, m: &Mechanism, group: Group) {
-        let kind = Kind::General { row: self.general.len() as u32, block: self.points.len() as u32 };
+        let turns = group.turns != [false; 2];
+        let block = if turns { self.points.len() as u32 } else { u32::MAX };
+        let kind = Kind::General { at: self.general.len() as u32, block };
         self.layout.others.push(self.groups.len() as u32);
-        self.general.resize(self.general.len() + group.count, [[0.0; 6]; 2]);
-        self.points.push([Vector::ZERO; 2]);
+        self.general.resize(self.general.len() + group.count * group.stride(), [0.0; 3]);
+        if turns {
+            self.points.push([Vector::ZERO; 2]);
+        }
         self.push_group(m, Group { kind, ..group });
     }
 
@@ -218,7 +232,7 @@ impl Rows {
         self.bounces.clear();
         let mut layout = std::mem::take(&mut self.layout);
         layout.turned.clear();
-        layout.turned.extend(s.rotations.iter().map(|q| Matrix::from_quat(*q)));
+        layout.turned.extend(s.rotations.values().iter().map(|q| Matrix::from_quat(*q)));
         let others = std::mem::take(&mut layout.others);
         let turned = std::mem::take(&mut layout.turned);
         self.layout = layout;
@@ -231,12 +245,13 @@ impl Rows {
 
     fn write_general(&mut self, m: &Mechanism, s: &State, k: usize) {
         let g = self.groups[k];
-        let Kind::General { row, block } = g.kind else { return };
-        let rows = row as usize..row as usize + g.count;
+        let Kind::General { at, block } = g.kind else { return };
+        let columns = at as usize..at as usize + g.count * g.stride();
         let mut writer = Writer {
             first: g.first,
             filled: 0,
-            general: &mut self.general[rows],
+            general: &mut self.general[columns],
+            turns: g.turns,
             low: &mut self.low[g.range()],
             high: &mut self.high[g.range()],
             unit: &mut self.unit[g.range()],
@@ -251,6 +266,8 @@ impl Rows {
             Source::Damper(spring) => writer.spring(m, s, &m.springs[spring as usize], false),
         };
         debug_assert_eq!(writer.filled, g.count, "rows of {g:?}");
-        self.points[block as usize] = points;
+        if let Some(at) = self.points.get_mut(block as usize) {
+            *at = points;
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::graph::Graph;
 use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
+use crate::nodes::Turning;
 use crate::rows::{Ask, Gaps, Group, Law, Masses, Rows, Source, dot6, midpoint_give};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
@@ -85,7 +86,7 @@ pub(crate) struct IslandWork {
 struct Place {
     step: f64,
     centers: Vec<Vector>,
-    rotations: Vec<Rotation>,
+    rotations: Turning<Rotation>,
 }
 
 /// What a joint pulls with.

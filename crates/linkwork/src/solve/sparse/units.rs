@@ -26,7 +26,7 @@ const MOST_TASKS: f64 = 64.0;
 /// Nanoseconds of all tasks above which waking another thread pays.
 const WORTH_THREADS: f64 = 2e5;
 
-/// Rows of one joint, or the six unknowns of a hub.
+/// Rows of one joint, or the unknowns of a hub: six, three of a particle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     /// Place of the first row.
@@ -39,15 +39,36 @@ pub(crate) struct Node {
     pub inside: bool,
     /// The unit's number of each side's solid, `NONE` if it is fixed or not needed here.
     pub solids: [u32; 2],
+    /// Places of the columns of each side, in threes.
+    pub columns: [u32; 2],
+}
+
+/// A solid of a unit: where its numbers are among those of the unit. A particle has half as many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// Of its motion, in threes.
+    pub motion: u32,
+    /// Of the roots of its inverse mass and inertia.
+    pub root: u32,
+    pub turns: bool,
+}
+
+impl Seat {
+    /// Columns, in threes.
+    #[inline(always)]
+    pub fn threes(&self) -> usize {
+        1 + usize::from(self.turns)
+    }
 }
 
 /// A product `W_a W_b^T` that goes into a panel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Product {
-    /// First row of both factors.
+    /// Places of the columns of both factors, in threes.
     pub a: u32,
     pub b: u32,
-    pub sides: [u8; 2],
+    /// What they share turns: six columns, not three.
+    pub turns: bool,
     /// Rows of the left and right factor.
     pub size: [u8; 2],
     /// Place in the panel.
@@ -57,8 +78,9 @@ pub(crate) struct Product {
 /// Rows that couple to a hub's unknowns: `W_a` itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spoke {
+    /// Place of its columns, in threes.
     pub a: u32,
-    pub side: u8,
+    pub turns: bool,
     pub count: u8,
     pub start: u32,
     /// Steps in the panel from row to row of the joint, and from motion to motion of the hub.
@@ -109,9 +131,12 @@ impl Step {
 pub(crate) struct Unit {
     /// Lanes that hold something; the others repeat the last one.
     pub lanes: usize,
-    /// Places of its rows and solids among those of its task.
+    /// Places of its rows, their columns (in threes), and of its solids' motions (in threes) and roots among those of its
+    /// task.
     pub base: usize,
-    pub solid_base: usize,
+    pub columns: usize,
+    pub motions: std::ops::Range<usize>,
+    pub roots: usize,
     /// Pivots. Rows of ancestors that the subtree touches come after them.
     pub scalars: usize,
     pub steps: Vec<Step>,
@@ -127,9 +152,11 @@ pub(crate) struct Unit {
     pub rows: Vec<u32>,
     /// Per solid and lane: which one it is in the mechanism.
     pub solids: Vec<u32>,
+    /// Per solid.
+    pub seats: Vec<Seat>,
     /// Per row of ancestors and lane: place in the rest.
     pub outside: Vec<u32>,
-    /// Solids that rows outside of the unit touch too, and per lane their number in the rest.
+    /// Solids that rows outside of the unit touch too, and per lane the place of their motion in the rest.
     pub shared: Vec<u32>,
     pub shared_home: Vec<u32>,
 }
@@ -167,7 +194,10 @@ pub(crate) struct Task {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Room {
     pub rows: usize,
-    pub solids: usize,
+    /// Columns of rows and motions of solids, in threes.
+    pub columns: usize,
+    pub motions: usize,
+    pub roots: usize,
     pub panels: usize,
     pub updates: usize,
 }
@@ -355,9 +385,10 @@ impl<'a> Builder<'a> {
             key.extend([front.pivots as u32, front.below.len() as u32, front.nodes.len() as u32]);
             for k in front.nodes.clone() {
                 let node = plan.nodes[k] as usize;
-                let [a, b] = plan.ends(self.shape, node).map(|s| u32::from(s != NONE));
+                let end = |s: u32| if s == NONE { 0 } else { 1 + u32::from(plan.turns[s as usize]) };
+                let [a, b] = plan.ends(self.shape, node).map(end);
                 let own = u32::from(plan.own(self.shape, node));
-                key.push(self.shape.groups[node].count as u32 | own << 8 | a << 10 | b << 11);
+                key.push(self.shape.groups[node].count as u32 | own << 8 | a << 10 | b << 12);
             }
             key.push(front.products.len() as u32);
             for t in &plan.products[front.products.clone()] {
@@ -479,6 +510,9 @@ impl<'a> Builder<'a> {
             unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
         }
         rest_unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
+        for home in out.tasks.iter_mut().flat_map(|t| &mut t.packs).flat_map(|u| &mut u.shared_home) {
+            *home = rest_unit.seats[*home as usize].motion;
+        }
         for s in &rest_unit.steps {
             out.largest_front = out.largest_front.max(s.size());
             out.largest_scaled = out.largest_scaled.max(s.size() * (s.pivots as usize).min(256));
@@ -521,7 +555,7 @@ impl<'a> Builder<'a> {
         width: usize,
     ) -> Unit {
         let plan = self.plan;
-        (unit.lanes, unit.base, unit.solid_base) = (lanes.len(), room.rows, room.solids);
+        (unit.lanes, unit.base) = (lanes.len(), room.rows);
         unit.scalars = lanes[0].iter().map(|f| plan.fronts[*f].pivots).sum();
         let roots: Vec<usize> = lanes.iter().map(|l| l.last().copied().unwrap_or(0)).collect();
         let packed = width > 1;
@@ -537,6 +571,8 @@ impl<'a> Builder<'a> {
                 (scalars + outside.partition_point(|b| (*b as usize) < pos)) as u32
             }
         };
+        // Sides of products and spokes, whose columns have no place yet.
+        let (mut product_sides, mut spoke_sides) = (Vec::new(), Vec::new());
         // Nodes of ancestors whose rows are multiplied here: position, sides.
         let mut foreign: BTreeMap<u32, (u32, u8)> = BTreeMap::new();
         for &f in &lanes[0] {
@@ -561,19 +597,21 @@ impl<'a> Builder<'a> {
                 if a >= end {
                     foreign.entry(place(a)).or_insert((t.a.0, 0)).1 |= 1 << t.a.1;
                 }
+                product_sides.push([t.a.1, t.b.1]);
                 unit.products.push(Product {
                     a: place(a),
                     b: place(b),
-                    sides: [t.a.1, t.b.1],
+                    turns: false,
                     size: [plan.size(t.a.0) as u8, plan.size(t.b.0) as u8],
                     start: t.at.1 * n as u32 + t.at.0,
                 });
             }
             for t in &plan.spokes[front.spokes.clone()] {
                 let n = n as u32;
+                spoke_sides.push(t.a.1);
                 unit.spokes.push(Spoke {
                     a: place(plan.first[t.a.0 as usize]),
-                    side: t.a.1,
+                    turns: false,
                     count: plan.size(t.a.0) as u8,
                     start: t.at.1 * n + t.at.0,
                     steps: if t.hub_is_column { [1, n] } else { [n, 1] },
@@ -588,6 +626,7 @@ impl<'a> Builder<'a> {
                     hub: node >= self.shape.groups.len(),
                     inside: false,
                     solids: [NONE; 2],
+                    columns: [NONE; 2],
                 });
             }
             let rows = front.below.len();
@@ -617,7 +656,8 @@ impl<'a> Builder<'a> {
         unit.own_nodes = unit.nodes.len();
         for (at, (node, _)) in &foreign {
             let count = plan.size(*node) as u8;
-            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, inside: false, solids: [NONE; 2] });
+            let (solids, columns) = ([NONE; 2], [NONE; 2]);
+            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, inside: false, solids, columns });
         }
         // Lane by lane: which rows, which solids.
         unit.rows = vec![NONE; unit.nodes.len() * width];
@@ -670,9 +710,43 @@ impl<'a> Builder<'a> {
                 self.number[unit.solids[i * width + lane] as usize] = NONE;
             }
         }
+        self.seat(&mut unit, room, &product_sides, &spoke_sides, width);
         room.rows += unit.height(width);
-        room.solids += unit.solids.len() / width;
         unit
+    }
+
+    /// Finds places for what solids have, and for the columns of rows, by whether solids turn.
+    fn seat(&self, unit: &mut Unit, room: &mut Room, products: &[[u8; 2]], spokes: &[u8], width: usize) {
+        (unit.columns, unit.roots, unit.motions) = (room.columns, room.roots, room.motions..room.motions);
+        let mut roots = 0;
+        for solids in unit.solids.chunks_exact(width) {
+            let turns = self.plan.turns[solids[0] as usize];
+            let seat = Seat { motion: unit.motions.len() as u32, root: roots, turns };
+            unit.motions.end += seat.threes();
+            roots += if turns { 7 } else { 1 };
+            unit.seats.push(seat);
+        }
+        let mut columns = 0;
+        // Per row: places of the columns of both sides, and whether they are six.
+        let mut place = vec![[(NONE, false); 2]; unit.height(width)];
+        for node in &mut unit.nodes {
+            for side in (0..2).filter(|side| node.solids[*side] != NONE) {
+                let seat = unit.seats[node.solids[side] as usize];
+                node.columns[side] = columns;
+                place[node.at as usize][side] = (columns, seat.turns);
+                columns += u32::from(node.count) * seat.threes() as u32;
+            }
+        }
+        for (t, sides) in unit.products.iter_mut().zip(products) {
+            let (a, b) = (place[t.a as usize][sides[0] as usize], place[t.b as usize][sides[1] as usize]);
+            (t.a, t.b, t.turns) = (a.0, b.0, b.1);
+        }
+        for (t, side) in unit.spokes.iter_mut().zip(spokes) {
+            (t.a, t.turns) = place[t.a as usize][*side as usize];
+        }
+        room.columns += columns as usize;
+        room.roots += roots as usize;
+        room.motions = unit.motions.end;
     }
 }
 
