@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{command, folder, linkwork, linkwork_with, text, root};
+use common::{command, folder, linkwork, linkwork_with, root, text};
 use std::io::Read;
 use std::process::Stdio;
 

@@ -18,9 +18,9 @@
 //! Islands are assembled one by one.
 
 mod compromise;
-mod valley;
 #[cfg(test)]
 mod tests;
+mod valley;
 
 use crate::graph::{Graph, Island};
 use crate::joint::JointId;

@@ -152,6 +152,10 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     }
     report.gaps = held_gaps(w);
     report.open = open_gap(w);
+    // In time what was moved has speed, and wakes by that.
+    if over.is_none() && touched(s, w, &start).next().is_some() {
+        s.wake();
+    }
     report.moved = s.centers.iter().zip(&start.centers).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     if let Some(h) = over {
         w.lambda.iter_mut().for_each(|l| *l /= h * h);
@@ -171,7 +175,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
         if unmet {
             let has = kinetic(s, w, &start);
             let keep = if has > had { (had / has).sqrt() } else { 1.0 } / (1.0 + UNMET_BRAKE * h);
-            for i in touched(s, w, &start) {
+            for i in touched(s, w, &start).collect::<Vec<_>>() {
                 s.velocities[i] *= keep;
                 s.spins[i] *= keep;
             }
@@ -182,9 +186,9 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
 }
 
 /// Solids that the correction moved.
-fn touched(s: &State, w: &IslandWork, start: &State) -> Vec<usize> {
-    let moved = |i: &usize| s.centers[*i] != start.centers[*i] || s.rotations[*i] != start.rotations[*i];
-    (0..s.centers.len()).filter(|i| w.masses.moves(*i)).filter(moved).collect()
+fn touched<'a>(s: &'a State, w: &'a IslandWork, start: &'a State) -> impl Iterator<Item = usize> + 'a {
+    let moved = move |i: &usize| s.centers[*i] != start.centers[*i] || s.rotations[*i] != start.rotations[*i];
+    (0..s.centers.len()).filter(move |i| w.masses.moves(*i)).filter(moved)
 }
 
 /// Kinetic energy of what the correction moved.
@@ -193,7 +197,7 @@ fn kinetic(s: &State, w: &IslandWork, start: &State) -> f64 {
         let spin = s.rotations[i].inverse() * s.spins[i];
         w.masses.mass(i) * s.velocities[i].length_squared() + spin.dot(*w.masses.inertia(i) * spin)
     };
-    touched(s, w, start).into_iter().map(of).sum()
+    touched(s, w, start).map(of).sum()
 }
 
 /// The second impulse: primary rows and grips keep still, relative to where their other side goes; `unmet` hands count as

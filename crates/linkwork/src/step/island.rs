@@ -6,6 +6,7 @@ use super::{
     Advanced, IslandWork, Method, Piece, Reaction, Rejected, StepConfig, StepReport, method, rigid_gaps,
 };
 use crate::joint::JointId;
+use crate::math::Vector;
 use crate::mechanism::{Mechanism, Part};
 use crate::state::{IslandMemory, State};
 
@@ -70,8 +71,15 @@ impl Island {
         first.map_or(0, |i| self.part.solids[i].0)
     }
 
-    pub fn is_asleep(&self, m: &Mechanism, memory: &IslandMemory, c: &StepConfig) -> bool {
-        c.sleep && !self.restless && memory.still >= STILL && memory.gravity == m.gravity.to_array()
+    /// It has come to rest, and nothing has begun to act since: what sleeps has no speed at all, so whoever gives it some
+    /// wakes it.
+    pub fn is_asleep(&self, m: &Mechanism, state: &State, memory: &IslandMemory, c: &StepConfig) -> bool {
+        let rests =
+            c.sleep && !self.restless && memory.still >= STILL && memory.gravity == m.gravity.to_array();
+        let moved = |i: usize| {
+            state.velocities[i] != Vector::ZERO || (state.turns(i) && state.spins[i] != Vector::ZERO)
+        };
+        rests && !self.part.solids.iter().any(|s| moved(s.index()))
     }
 
     /// What its joints pull with at the end of the last step.
@@ -149,8 +157,8 @@ impl Island {
             Piece { m, c: &once, h: c.dt, begin, end, last_try: true, careful: true, contradict: true };
         let s = &mut self.state;
         s.time = end;
-        s.velocities.fill(crate::math::Vector::ZERO);
-        s.spins.fill(crate::math::Vector::ZERO);
+        s.velocities.fill(Vector::ZERO);
+        s.spins.fill(Vector::ZERO);
         super::free::move_scripted(m, s, c.dt, end);
         let mut done = Advanced::default();
         for _ in 0..ROUNDS {
@@ -227,8 +235,8 @@ impl Island {
         memory.gravity = self.part.mechanism.gravity.to_array();
         memory.still = if still { (memory.still + 1).min(STILL) } else { 0 };
         if c.sleep && !self.restless && memory.still >= STILL {
-            s.velocities.fill(crate::math::Vector::ZERO);
-            s.spins.fill(crate::math::Vector::ZERO);
+            s.velocities.fill(Vector::ZERO);
+            s.spins.fill(Vector::ZERO);
         }
     }
 }

@@ -212,9 +212,9 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
 impl Workspace {
     /// Steps every island that is awake.
     fn step_islands(&mut self, m: &Mechanism, state: &State, c: &StepConfig) {
-        let awake = |(island, memory): (&Island, &IslandMemory)| !island.is_asleep(m, memory, c);
+        let asleep = |(island, memory): (&Island, &IslandMemory)| island.is_asleep(m, state, memory, c);
         self.asleep.clear();
-        self.asleep.extend(self.islands.iter().zip(&state.memory.islands).map(|pair| !awake(pair)));
+        self.asleep.extend(self.islands.iter().zip(&state.memory.islands).map(asleep));
         for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
             island.gather(m, state, k);
         }

@@ -117,6 +117,15 @@ impl Workspace {
         self.islands.iter().zip(&self.asleep).any(|(i, a)| *a && i.part.solids.binary_search(&solid).is_ok())
     }
 
+    /// All solids that slept through the last step, island by island; not what they are fixed to.
+    pub fn sleepers(&self) -> impl Iterator<Item = SolidId> {
+        let asleep = self.islands.iter().zip(&self.asleep).filter(|(_, a)| **a);
+        asleep.flat_map(|(i, _)| {
+            let own = i.part.solids.iter().zip(i.part.mechanism.solids());
+            own.filter(|(_, s)| s.kernel == Kernel::Dynamic).map(|(id, _)| *id)
+        })
+    }
+
     /// What the last step did island by island, in the order of their lowest solid.
     pub fn receipts(&self) -> impl Iterator<Item = (SolidId, &StepReport)> {
         self.islands.iter().map(|i| (SolidId(i.solid()), &i.report))
