@@ -38,7 +38,8 @@
 //! assert!((upper.motion[0][5] + 0.2 / 1.5).abs() < 1e-12);
 //! ```
 
-use super::{LinearSolver, Work};
+use super::{LinearSolver, Work, larger};
+use crate::math::four::{Four, wide};
 use crate::rows::{HalfRow, Masses, Rows, dot6};
 
 /// What responds to a push. Linear, symmetric, and never moving against the push.
@@ -49,11 +50,19 @@ pub trait Lower {
     /// `out = R push`: a wrench (force, torque about the centre) per solid in, a motion per solid out.
     fn respond(&mut self, push: &[[f64; 6]], out: &mut [[f64; 6]]);
 
-    /// Several pushes one after the other in one slice: for answers that cost less together.
-    fn respond_many(&mut self, push: &[[f64; 6]], out: &mut [[f64; 6]]) {
-        let n = self.solids().max(1);
-        for (push, out) in push.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+    /// Numbers behind the last answer that whoever pushed may want to know, added up as pushes are: the multipliers of
+    /// joints, for example. As many in every answer.
+    fn inner(&self) -> &[f64] {
+        &[]
+    }
+
+    /// Several pushes one after the other in one slice, for answers that cost less together; `inner` takes what
+    /// [`inner`](Self::inner) would tell after each. The bits of an answer must not depend on what was asked beside it.
+    fn respond_many(&mut self, push: &[[f64; 6]], out: &mut [[f64; 6]], inner: &mut [f64]) {
+        let (n, own) = (self.solids().max(1), self.inner().len());
+        for (k, (push, out)) in push.chunks_exact(n).zip(out.chunks_exact_mut(n)).enumerate() {
             self.respond(push, out);
+            inner[k * own..(k + 1) * own].copy_from_slice(self.inner());
         }
     }
 
@@ -128,6 +137,12 @@ pub struct JointedScratch {
     change: Vec<f64>,
     /// Per lower row: its multipliers in answer to the last push.
     reaction: Vec<f64>,
+    /// The same for four pushes at once, and per solid their pushes and motions.
+    lefts: Vec<[f64; 4]>,
+    changes: Vec<[f64; 4]>,
+    reactions: Vec<[f64; 4]>,
+    pulls: Vec<[Four; 6]>,
+    motions: Vec<[Four; 6]>,
 }
 
 /// Solids held by rows that are never let go: the response of a linkage.
@@ -144,6 +159,8 @@ pub struct Jointed<'a> {
 /// One correction of a solution by a factor with eight good digits leaves rounding; one more for what cancels: a push that
 /// is nearly all held leaves its rounding behind.
 const CORRECTIONS: usize = 3;
+/// What an answer may leave of the rows, as a share of what they would have moved without each other: rounding.
+const ENOUGH: f64 = 1e-15;
 
 impl<'a> Jointed<'a> {
     /// `solver` has factored these rows with this `active` mask (empty: all) and this softness (empty: all rigid). `cost`
@@ -165,11 +182,6 @@ impl<'a> Jointed<'a> {
         Self { solver, rows, masses, active, softness, cost, scratch }
     }
 
-    /// Per lower row: its multipliers in answer to the last push.
-    pub fn reaction(&self) -> &[f64] {
-        &self.scratch.reaction
-    }
-
     /// `left = -(J x + S lambda)` of the rows that take part. Tells its largest entry.
     fn measure(&mut self, x: &[[f64; 6]]) -> f64 {
         let s = &mut *self.scratch;
@@ -179,9 +191,148 @@ impl<'a> Jointed<'a> {
             let takes_part = self.active.is_empty() || self.active[r];
             let give = self.softness.get(r).map_or(0.0, |give| give * s.reaction[r]);
             s.left[r] = if takes_part { -(s.left[r] + give) } else { 0.0 };
-            most = super::larger(most, s.left[r].abs());
+            most = larger(most, s.left[r].abs());
         }
         most
+    }
+
+    /// Answers at most four pushes. False: the solver takes them one by one only.
+    fn respond_four(&mut self, push: &[[f64; 6]], out: &mut [[f64; 6]], inner: &mut [f64]) -> bool {
+        let (n, rows) = (self.masses.len(), self.rows.len());
+        let lanes = push.len() / n;
+        let s = &mut *self.scratch;
+        for v in [&mut s.lefts, &mut s.changes, &mut s.reactions] {
+            v.clear();
+            v.resize(rows, [0.0; 4]);
+        }
+        s.pulls.resize(n, [Four::default(); 6]);
+        s.motions.resize(n, [Four::default(); 6]);
+        for (i, pull) in s.pulls.iter_mut().enumerate() {
+            let of = |l: usize, k: usize| if l < lanes { push[l * n + i][k] } else { 0.0 };
+            *pull = std::array::from_fn(|k| Four(std::array::from_fn(|l| of(l, k))));
+        }
+        s.motions.fill([Four::default(); 6]);
+        accelerate_four(self.masses, &s.pulls, [true; 4], &mut s.motions);
+        let first =
+            measure_four(self.rows, self.active, self.softness, &s.reactions, &s.motions, &mut s.lefts);
+        let (mut before, mut goes) = (first, first.map(|m| m != 0.0));
+        for _ in 0..CORRECTIONS {
+            if !goes.contains(&true) {
+                break;
+            }
+            // Within reach: it is a motion along the rows.
+            if !self.solver.substitute_four(&s.lefts, &mut s.changes, true) {
+                return false;
+            }
+            for (sum, c) in s.reactions.iter_mut().zip(&s.changes) {
+                (0..4).filter(|l| goes[*l]).for_each(|l| sum[l] += c[l]);
+            }
+            pull_four(self.rows, self.masses, &s.changes, &mut s.pulls);
+            accelerate_four(self.masses, &s.pulls, goes, &mut s.motions);
+            let left =
+                measure_four(self.rows, self.active, self.softness, &s.reactions, &s.motions, &mut s.lefts);
+            for l in 0..4 {
+                goes[l] &= left[l] > ENOUGH * first[l] && left[l] < 0.5 * before[l];
+            }
+            before = left;
+        }
+        for l in 0..lanes {
+            for (x, four) in out[l * n..(l + 1) * n].iter_mut().zip(&s.motions) {
+                *x = four.map(|x| x.0[l]);
+            }
+            let reactions = inner[l * rows..(l + 1) * rows].iter_mut().zip(&s.reactions);
+            reactions.for_each(|(r, four)| *r = four[l]);
+        }
+        true
+    }
+}
+
+wide! {
+    /// `left = -(J x + S lambda)` of the rows that take part, four motions at once. Tells the largest entry of each.
+    fn measure_four(
+        rows: &Rows,
+        active: &[bool],
+        softness: &[f64],
+        reaction: &[[f64; 4]],
+        x: &[[Four; 6]],
+        left: &mut [[f64; 4]],
+    ) -> [f64; 4] {
+        let mut most = [0.0; 4];
+        for g in &rows.groups {
+            let [a, b] = g.solids.map(|i| &x[i]);
+            for k in 0..g.count {
+                let r = g.first + k;
+                if !(active.is_empty() || active[r]) {
+                    left[r] = [0.0; 4];
+                    continue;
+                }
+                let (one, two) = (rows.half_row(g, k, 0), rows.half_row(g, k, 1));
+                let mut sum = Four::default();
+                for k in 0..6 {
+                    sum += Four::all(one[k]) * a[k];
+                    sum += Four::all(two[k]) * b[k];
+                }
+                if let Some(give) = softness.get(r) {
+                    sum += Four::all(*give) * Four(reaction[r]);
+                }
+                left[r] = (-sum).0;
+                for l in 0..4 {
+                    most[l] = larger(most[l], left[r][l].abs());
+                }
+            }
+        }
+        most
+    }
+}
+
+wide! {
+    /// `J^T lambda` per solid, four times.
+    fn pull_four(rows: &Rows, masses: &Masses, lambda: &[[f64; 4]], out: &mut [[Four; 6]]) {
+        out.fill([Four::default(); 6]);
+        for g in &rows.groups {
+            for side in 0..2 {
+                let solid = g.solids[side];
+                if !masses.moves(solid) {
+                    continue;
+                }
+                let mut sum = out[solid];
+                for k in 0..g.count {
+                    let (j, l) = (rows.half_row(g, k, side), Four(lambda[g.first + k]));
+                    for k in 0..6 {
+                        sum[k] += Four::all(j[k]) * l;
+                    }
+                }
+                out[solid] = sum;
+            }
+        }
+    }
+}
+
+wide! {
+    /// `x += M^-1 f` of the lanes that go on.
+    fn accelerate_four(masses: &Masses, f: &[[Four; 6]], goes: [bool; 4], x: &mut [[Four; 6]]) {
+        for (i, (f, x)) in f.iter().zip(x).enumerate() {
+            if !masses.moves(i) {
+                continue;
+            }
+            let w = Four::all(masses.inverse_mass(i));
+            let j = masses.upper_inverse_inertia(i).map(Four::all);
+            let [fx, fy, fz, tx, ty, tz] = *f;
+            let change = [
+                fx * w,
+                fy * w,
+                fz * w,
+                j[0] * tx + j[1] * ty + j[2] * tz,
+                j[1] * tx + j[3] * ty + j[4] * tz,
+                j[2] * tx + j[4] * ty + j[5] * tz,
+            ];
+            for k in 0..6 {
+                let sum = x[k] + change[k];
+                for l in 0..4 {
+                    x[k].0[l] = if goes[l] { sum.0[l] } else { x[k].0[l] };
+                }
+            }
+        }
     }
 }
 
@@ -194,7 +345,8 @@ impl Lower for Jointed<'_> {
         FreeSolids { masses: self.masses }.respond(push, out);
         self.scratch.reaction.fill(0.0);
         let inner = Work { iterations: 1000, tolerance: 0.0, out_of_time: None };
-        let mut before = self.measure(out);
+        let first = self.measure(out);
+        let mut before = first;
         for _ in 0..CORRECTIONS {
             if before == 0.0 {
                 break;
@@ -210,10 +362,33 @@ impl Lower for Jointed<'_> {
             }
             self.rows.apply_transposed(&self.scratch.change, self.masses, out);
             let left = self.measure(out);
-            if !(left < 0.5 * before) {
+            if !(left < 0.5 * before && left > ENOUGH * first) {
                 break;
             }
             before = left;
+        }
+    }
+
+    /// Per lower row: its multipliers in answer to the last push.
+    fn inner(&self) -> &[f64] {
+        &self.scratch.reaction
+    }
+
+    fn respond_many(&mut self, push: &[[f64; 6]], out: &mut [[f64; 6]], inner: &mut [f64]) {
+        let (n, rows) = (self.masses.len().max(1), self.rows.len());
+        let count = push.len() / n;
+        let mut first = 0;
+        while first < count {
+            let last = count.min(first + 4);
+            let (solids, own) = (first * n..last * n, first * rows..last * rows);
+            if !self.respond_four(&push[solids.clone()], &mut out[solids], &mut inner[own]) {
+                break;
+            }
+            first = last;
+        }
+        for k in first..count {
+            self.respond(&push[k * n..(k + 1) * n], &mut out[k * n..(k + 1) * n]);
+            inner[k * rows..(k + 1) * rows].copy_from_slice(&self.scratch.reaction);
         }
     }
 

@@ -122,6 +122,11 @@ pub trait LinearSolver: Send {
     fn substitute(&mut self, _b: &[f64], _lambda: &mut [f64], _consistent: bool) -> bool {
         false
     }
+    /// [`substitute`](Self::substitute) of four right sides at once, row by row beside each other. The bits of an answer do
+    /// not depend on what stands beside it.
+    fn substitute_four(&mut self, _b: &[[f64; 4]], _lambda: &mut [[f64; 4]], _consistent: bool) -> bool {
+        false
+    }
     /// A solve replaced what `factor` made, because the rows contradict each other: later answers are as good, but the same
     /// problem factored anew may answer with other bits.
     fn has_changed(&self) -> bool {

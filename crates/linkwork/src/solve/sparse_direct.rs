@@ -224,6 +224,16 @@ impl LinearSolver for SparseDirect {
         true
     }
 
+    fn substitute_four(&mut self, b: &[[f64; 4]], lambda: &mut [[f64; 4]], consistent: bool) -> bool {
+        if !self.exact || self.regularised || (self.pivots.vanished > 0 && !consistent) {
+            return false;
+        }
+        for p in &mut self.parts {
+            p.numeric.substitute_columns(&p.symbolic, &self.active, b, lambda);
+        }
+        true
+    }
+
     fn has_changed(&self) -> bool {
         self.regularised
     }

@@ -7,13 +7,14 @@
 //!
 //! Three ways, chosen by predicted cost and told in the report:
 //!
-//! - **exact** (`pivot.rs`): `W` is formed by a response per row and pivoted on. For few rows, to rounding;
+//! - **exact** (`pivot.rs`): `W` is formed by a response per row (`columns.rs`) and pivoted on. For few rows, to rounding;
 //! - **sweeps** (`sweep.rs`): projected Gauss-Seidel where a push moves its own solid only;
 //! - **gradient** (`gradient.rs`): accelerated projected gradient, one response per iteration, for everything else.
 //!
 //! Friction cones fit in as blocks of rows: iterations need the proximal map of a block instead of a row's, pivoting a
 //! Newton step on it.
 
+mod columns;
 mod curve;
 mod dense;
 mod gradient;
@@ -34,6 +35,10 @@ pub struct UpperRows {
     ends: Vec<(usize, HalfRow)>,
     /// Per row: where its ends end.
     last: Vec<usize>,
+    /// Per row: what it is known by.
+    names: Vec<usize>,
+    /// Names mean something beyond this set of rows.
+    named: bool,
 }
 
 impl UpperRows {
@@ -41,10 +46,21 @@ impl UpperRows {
     pub fn clear(&mut self) {
         self.ends.clear();
         self.last.clear();
+        self.names.clear();
+        self.named = false;
     }
 
     /// One more row: how its value answers to the motion of each of these solids.
     pub fn push(&mut self, ends: &[(usize, HalfRow)]) {
+        self.push_named(self.last.len(), ends);
+        self.named = false;
+    }
+
+    /// The same for a row that is known by a name, of which there is one: what the lower level answers to it is kept until
+    /// [`Upper::forget`]. All rows have a name, or none has.
+    pub fn push_named(&mut self, name: usize, ends: &[(usize, HalfRow)]) {
+        self.named = self.named || self.last.is_empty();
+        self.names.push(name);
         self.ends.extend_from_slice(ends);
         self.last.push(self.ends.len());
     }
@@ -102,13 +118,11 @@ pub struct UpperWork<'a> {
     pub regularisation: f64,
     /// Which way.
     pub way: Way,
-    /// Rows and lower level are those of the last solve with this scratch: what was formed of them is still good.
-    pub known: bool,
 }
 
 impl Default for UpperWork<'_> {
     fn default() -> Self {
-        Self { work: Work::default(), regularisation: 1e-8, way: Way::Auto, known: false }
+        Self { work: Work::default(), regularisation: 1e-8, way: Way::Auto }
     }
 }
 
@@ -137,24 +151,25 @@ pub struct Upper {
     pub motion: Vec<[f64; 6]>,
     /// `J x` per upper row.
     pub change: Vec<f64>,
+    /// What happened inside of the lower level, see [`Lower::inner`].
+    pub inner: Vec<f64>,
     push: Vec<[f64; 6]>,
-    /// Several pushes and answers, one after the other.
-    pushes: Vec<[f64; 6]>,
-    motions: Vec<[f64; 6]>,
+    columns: columns::Columns,
     /// Per row: response of the row to itself, give included; an upper bound where only that is known.
     diagonal: Vec<f64>,
     /// Per row: an upper bound of the same, or zero.
     bound: Vec<f64>,
     stuck: Vec<bool>,
-    /// `W` as it was formed.
+    /// `W` as it was formed, and of which rows by name.
     formed: Vec<f64>,
+    formed_of: Vec<usize>,
     pivot: pivot::Pivot,
     sweep: sweep::Sweep,
     gradient: gradient::Gradient,
 }
 
-/// Columns of `W` that are asked for together.
-const COLUMNS: usize = 8;
+/// Entries of columns that are kept at most: 64 MB.
+const MOST_ENTRIES: usize = 1 << 23;
 /// A row that moves less than this part of what it would without the lower rows does not move: rounding of a projection.
 const STUCK: f64 = 1e-12;
 /// Iterations that the iterative ways are expected to need.
@@ -174,19 +189,13 @@ pub fn solve_upper(
 ) -> UpperReport {
     let n = rows.len().min(asks.len()).min(force.len());
     let mut report = UpperReport { rows: n, ..UpperReport::default() };
-    scratch.resize(n, lower.solids());
+    scratch.resize(n, lower);
     force.iter_mut().filter(|f| !f.is_finite()).for_each(|f| *f = 0.0);
     if n > 0 {
-        report.exact = match work.way {
-            Way::Exact => true,
-            Way::Iterative => false,
-            Way::Auto => n <= MOST_EXACT && exact_is_cheaper(n, lower.cost(), &work.work),
-        };
+        report.exact = is_exact(lower, n, work);
         scratch.bounds(lower, rows, asks, n);
         if report.exact {
-            if !work.known || scratch.formed.len() != n * n {
-                scratch.form(lower, rows, n, &mut report);
-            }
+            scratch.form(lower, rows, n, &mut report);
             scratch.pivot(asks, &mut force[..n], work, &mut report);
         } else if scratch.is_local(lower, rows, n) {
             let s = &mut *scratch;
@@ -198,6 +207,15 @@ pub fn solve_upper(
     }
     scratch.finish(lower, rows, asks, &mut force[..n], &mut report);
     report
+}
+
+fn is_exact(lower: &dyn Lower, n: usize, work: &UpperWork) -> bool {
+    let fits = n * (6 * lower.solids() + lower.inner().len()) <= MOST_ENTRIES;
+    match work.way {
+        Way::Exact => true,
+        Way::Iterative => false,
+        Way::Auto => n <= MOST_EXACT && fits && exact_is_cheaper(n, lower.cost(), &work.work),
+    }
 }
 
 /// By predicted multiplications: a response per row and some factorisations, against iterations.
@@ -214,11 +232,52 @@ pub fn shortfall(ask: &Ask, force: f64, change: f64, response: f64) -> f64 {
 }
 
 impl Upper {
-    fn resize(&mut self, rows: usize, solids: usize) {
+    /// Rows of any name, or the lower level, are others from now on.
+    pub fn forget(&mut self) {
+        self.columns.forget();
+        self.formed_of.clear();
+    }
+
+    /// What the lower level answers to these multipliers: `motion` and `inner`. By the columns that are known already where
+    /// `work` would have them, otherwise by asking.
+    pub fn respond(
+        &mut self,
+        lower: &mut dyn Lower,
+        rows: &UpperRows,
+        force: &[f64],
+        work: &UpperWork,
+    ) -> usize {
+        let n = rows.len().min(force.len());
+        self.resize(n, lower);
+        let exact = is_exact(lower, n, work);
+        let asked = if exact { self.columns.update(lower, rows, n) } else { 0 };
+        asked + self.answer(lower, rows, &force[..n], exact)
+    }
+
+    /// What the multipliers move, by adding up columns (`exact`: there are some) or by one more question. Tells whether one
+    /// was asked.
+    fn answer(&mut self, lower: &mut dyn Lower, rows: &UpperRows, force: &[f64], exact: bool) -> usize {
+        if exact && self.columns.cost(force.len()) <= lower.cost() {
+            self.columns.add_up(force, &mut self.motion, &mut self.inner);
+            return 0;
+        }
+        self.push.clear();
+        self.push.resize(lower.solids(), [0.0; 6]);
+        for (r, f) in force.iter().enumerate() {
+            rows.add(r, *f, &mut self.push);
+        }
+        lower.respond(&self.push, &mut self.motion);
+        self.inner.copy_from_slice(lower.inner());
+        1
+    }
+
+    fn resize(&mut self, rows: usize, lower: &dyn Lower) {
         for v in [&mut self.motion, &mut self.push] {
             v.clear();
-            v.resize(solids, [0.0; 6]);
+            v.resize(lower.solids(), [0.0; 6]);
         }
+        self.inner.clear();
+        self.inner.resize(lower.inner().len(), 0.0);
         for v in [&mut self.change, &mut self.diagonal, &mut self.bound] {
             v.clear();
             v.resize(rows, 0.0);
@@ -245,32 +304,19 @@ impl Upper {
         (0..n).all(|r| rows.ends(r).iter().all(|(solid, j)| lower.respond_alone(*solid, j).is_some()))
     }
 
-    /// `W`, some columns at a time, into `formed`.
+    /// `W` into `formed`, unless it is there already.
     fn form(&mut self, lower: &mut dyn Lower, rows: &UpperRows, n: usize, report: &mut UpperReport) {
-        let solids = lower.solids();
+        report.responses += self.columns.update(lower, rows, n);
+        if rows.named && self.formed_of == rows.names[..n] {
+            return;
+        }
         self.formed.clear();
-        self.formed.resize(n * n, 0.0);
-        for v in [&mut self.pushes, &mut self.motions] {
-            v.clear();
-            v.resize(COLUMNS.min(n) * solids, [0.0; 6]);
+        for r in 0..n {
+            let motion = self.columns.motion(r);
+            self.formed.extend((0..n).map(|s| rows.change(s, motion)));
         }
-        for first in (0..n).step_by(COLUMNS) {
-            let count = COLUMNS.min(n - first);
-            for k in 0..count {
-                rows.add(first + k, 1.0, &mut self.pushes[k * solids..][..solids]);
-            }
-            lower.respond_many(&self.pushes[..count * solids], &mut self.motions[..count * solids]);
-            report.responses += count;
-            for k in 0..count {
-                let (r, motion) = (first + k, &self.motions[k * solids..][..solids]);
-                for s in 0..n {
-                    self.formed[r * n + s] = rows.change(s, motion);
-                }
-                for (solid, _) in rows.ends(r) {
-                    self.pushes[k * solids + solid] = [0.0; 6];
-                }
-            }
-        }
+        self.formed_of.clear();
+        self.formed_of.extend_from_slice(&rows.names[..n]);
     }
 
     /// Scales what was formed, pivots on it, and takes the multipliers back to the rows' units.
@@ -363,21 +409,17 @@ impl Upper {
         force: &mut [f64],
         report: &mut UpperReport,
     ) {
-        self.push.fill([0.0; 6]);
-        for r in 0..force.len() {
-            rows.add(r, force[r], &mut self.push);
-        }
         if force.is_empty() {
             return;
         }
-        lower.respond(&self.push, &mut self.motion);
-        report.responses += 1;
+        report.responses += self.answer(lower, rows, force, report.exact);
         let finite =
             force.iter().all(|f| f.is_finite()) && self.motion.as_flattened().iter().all(|x| x.is_finite());
         if !finite {
             // Something below or above is not a number: nothing is pushed, and the residual says so.
             force.fill(0.0);
             self.motion.fill([0.0; 6]);
+            self.inner.fill(0.0);
             self.change.fill(0.0);
             report.residual = f64::NAN;
             return;

@@ -6,7 +6,7 @@
 //! already; more come in as the motion turns out to cross them.
 
 use super::{IslandWork, StepConfig};
-use crate::rows::{Ask, HalfRow, Rows, Seen, Stage, ask, dot6};
+use crate::rows::{Ask, HalfRow, Rows, Seen, Stage, ask};
 use crate::solve::solve_upper;
 use crate::solve::{Jointed, JointedScratch, Lower, Problem, Upper, UpperReport, UpperRows, UpperWork, Work};
 
@@ -22,10 +22,9 @@ pub(crate) struct Levels {
     jointed: JointedScratch,
     /// What the multipliers above did before, and how the lower rows answered.
     before: Vec<[f64; 6]>,
-    push: Vec<[f64; 6]>,
     reaction: Vec<f64>,
-    /// The matrix of the upper rows belongs to these rows and this factor.
-    known: bool,
+    /// The rows above are those of the last solve, or more.
+    kept: bool,
     /// What the last solve of the upper level tells.
     pub report: UpperReport,
 }
@@ -44,7 +43,7 @@ impl IslandWork {
         let clock = self.start(c);
         self.below.clear();
         self.below.extend(self.asks.iter().map(Ask::always_holds));
-        self.levels.known = false;
+        self.levels.forget_factor();
         let all = self.below.iter().all(|x| *x);
         self.rows.softness.clear();
         if self.asks.iter().any(|a| a.give > 0.0 && a.always_holds()) || !self.shift.is_empty() {
@@ -67,8 +66,7 @@ impl IslandWork {
         self.dq.clear();
         self.dq.resize(solids, [0.0; 6]);
         let iterations = self.solve_lower(c, tolerance);
-        self.levels.report = UpperReport::default();
-        if self.below.iter().any(|b| !b) {
+        if self.has_above() {
             self.solve_above(c, tolerance);
         }
         self.stop(c, clock, |s| &mut s.solve);
@@ -94,14 +92,20 @@ impl IslandWork {
         report.iterations
     }
 
-    /// Adds the rows above to an answer of those below: `delta` holds that, in the units of `lambda` as it stands.
+    /// Do rows above take part? Asks and multipliers are those of the stage.
+    pub fn has_above(&mut self) -> bool {
+        self.levels.report = UpperReport::default();
+        self.levels.choose(&self.rows, &self.below, &self.asks, &self.lambda)
+    }
+
+    /// Adds the rows above, which take part, to an answer of those below: `delta` holds that, in the units of `lambda` as it
+    /// stands.
     pub fn add_above(&mut self, c: &StepConfig, tolerance: f64) -> usize {
         let clock = self.start(c);
         self.dq.clear();
         self.dq.resize(self.masses.len(), [0.0; 6]);
         self.rows.apply_transposed(&self.delta, &self.masses, &mut self.dq);
         self.lambda.iter_mut().zip(&self.delta).for_each(|(l, d)| *l += d);
-        self.levels.report = UpperReport::default();
         self.solve_above(c, tolerance);
         self.stop(c, clock, |s| &mut s.solve);
         self.levels.report.responses
@@ -111,10 +115,6 @@ impl IslandWork {
     fn solve_above(&mut self, c: &StepConfig, tolerance: f64) {
         let Some((_, solver)) = &mut self.solver else { return };
         let (rows, l) = (&self.rows, &mut self.levels);
-        l.choose(&self.below, &self.asks, &self.lambda);
-        if l.above.is_empty() {
-            return;
-        }
         let cost = 50.0 * rows.len() as f64;
         let mut jointed = std::mem::take(&mut l.jointed);
         let mut lower = Jointed::new(
@@ -130,12 +130,12 @@ impl IslandWork {
             work: Work { iterations: c.solver_iterations, tolerance, out_of_time: c.out_of_time },
             ..UpperWork::default()
         };
-        l.react_to_before(&mut lower, rows, &self.below, &self.lambda);
+        l.react_to_before(&mut lower, rows, &self.lambda, &work);
         loop {
             l.lay(rows, &self.asks, &self.lambda, &self.dq);
-            let work = UpperWork { known: l.known, ..work };
+            let responses = l.report.responses;
             l.report = solve_upper(&mut lower, &l.rows, &l.asks, &mut l.force, &mut l.upper, &work);
-            l.known = true;
+            l.report.responses += responses;
             if !l.take_on_crossed(rows, &self.below, &self.asks, &self.dq)
                 || c.out_of_time.is_some_and(|f| f())
             {
@@ -147,7 +147,7 @@ impl IslandWork {
                 q[k] += x[k] - before[k];
             }
         }
-        for (r, (now, before)) in lower.reaction().iter().zip(&l.reaction).enumerate() {
+        for (r, (now, before)) in l.upper.inner.iter().zip(&l.reaction).enumerate() {
             self.lambda[r] += now - before;
         }
         for (r, f) in l.above.iter().zip(&l.force) {
@@ -158,81 +158,91 @@ impl IslandWork {
 }
 
 impl Levels {
-    /// Rows or factor are others.
+    /// Which rows take part must not depend on what was solved before.
     pub fn forget(&mut self) {
-        self.known = false;
+        self.kept = false;
     }
 
-    /// Rows above that take part: limited forces, and bounds that are crossed or push.
-    fn choose(&mut self, below: &[bool], asks: &[Ask], lambda: &[f64]) {
-        let before = self.above.len();
-        if !self.known {
+    /// Rows or factor are others: the response to each row above is another one, too.
+    pub fn forget_factor(&mut self) {
+        self.kept = false;
+        self.upper.forget();
+    }
+
+    /// Rows above that take part: limited forces, and bounds that are crossed or push. False: none does.
+    fn choose(&mut self, rows: &Rows, below: &[bool], asks: &[Ask], lambda: &[f64]) -> bool {
+        if !std::mem::replace(&mut self.kept, true) {
             self.above.clear();
         }
-        for (r, a) in asks.iter().enumerate() {
-            let acts = a.low == a.high || lambda[r] != 0.0 || a.low > 0.0 || a.high < 0.0;
-            if !below[r] && !a.is_nothing() && acts && self.above.binary_search(&r).is_err() {
+        let known = self.above.len();
+        // Plain ball joints are below.
+        for r in rows.others().flat_map(|g| g.range()) {
+            let a = &asks[r];
+            let acts =
+                lambda[r] != 0.0 || (!a.is_nothing() && (a.low == a.high || a.low > 0.0 || a.high < 0.0));
+            if !below[r] && acts && self.above[..known].binary_search(&r).is_err() {
                 self.above.push(r);
-                // In order, so that the numbers do not depend on who came first.
-                self.above.sort_unstable();
             }
         }
-        self.known &= self.above.len() == before;
+        // In order, so that the numbers do not depend on who came first.
+        self.above.sort_unstable();
+        !self.above.is_empty()
     }
 
     /// What the multipliers above do already: the upper level is solved for all of them, not for a correction.
-    fn react_to_before(&mut self, lower: &mut Jointed, rows: &Rows, below: &[bool], lambda: &[f64]) {
-        for v in [&mut self.before, &mut self.push] {
-            v.clear();
-            v.resize(lower.solids(), [0.0; 6]);
-        }
+    fn react_to_before(&mut self, lower: &mut Jointed, rows: &Rows, lambda: &[f64], work: &UpperWork) {
+        self.before.clear();
         self.reaction.clear();
-        self.reaction.resize(rows.len(), 0.0);
-        let mut any = false;
-        for (r, l) in lambda.iter().enumerate().filter(|(r, l)| **l != 0.0 && !below[*r]) {
-            any = true;
-            for (solid, half) in ends(rows, r) {
-                self.push[solid].iter_mut().zip(&half).for_each(|(f, j)| *f += j * l);
-            }
+        self.write_rows(rows, lambda);
+        if self.force.iter().any(|f| *f != 0.0) {
+            self.report.responses += self.upper.respond(lower, &self.rows, &self.force, work);
+            self.before.extend_from_slice(&self.upper.motion);
+            self.reaction.extend_from_slice(&self.upper.inner);
+        } else {
+            self.before.resize(lower.solids(), [0.0; 6]);
+            self.reaction.resize(rows.len(), 0.0);
         }
-        if any {
-            lower.respond(&self.push, &mut self.before);
-            self.reaction.copy_from_slice(lower.reaction());
+    }
+
+    /// The rows above and their multipliers.
+    fn write_rows(&mut self, rows: &Rows, lambda: &[f64]) {
+        self.rows.clear();
+        self.force.clear();
+        for &r in &self.above {
+            self.force.push(lambda[r]);
+            self.rows.push_named(r, &ends(rows, r));
         }
     }
 
     /// Writes the upper problem.
     fn lay(&mut self, rows: &Rows, asks: &[Ask], lambda: &[f64], dq: &[[f64; 6]]) {
-        self.rows.clear();
+        self.write_rows(rows, lambda);
         self.asks.clear();
-        self.force.clear();
-        for &r in &self.above {
-            let ends = ends(rows, r);
-            let had: f64 = ends.iter().map(|(s, j)| dot6(j, &dq[*s]) - dot6(j, &self.before[*s])).sum();
+        for (k, &r) in self.above.iter().enumerate() {
+            let had = self.rows.change(k, dq) - self.rows.change(k, &self.before);
             self.asks.push(Ask { low: asks[r].low - had, high: asks[r].high - had, ..asks[r] });
-            self.force.push(lambda[r]);
-            self.rows.push(&ends);
         }
     }
 
     /// Bounds that the motion would cross take part from here on. True when there are any.
     fn take_on_crossed(&mut self, rows: &Rows, below: &[bool], asks: &[Ask], dq: &[[f64; 6]]) -> bool {
         let had = self.above.len();
-        for (r, a) in asks.iter().enumerate() {
+        for r in rows.others().flat_map(|g| g.range()) {
+            let a = &asks[r];
             if below[r] || a.is_nothing() || self.above[..had].binary_search(&r).is_ok() {
                 continue;
             }
-            let x: f64 = ends(rows, r)
-                .iter()
-                .map(|(s, j)| dot6(j, &dq[*s]) + dot6(j, &self.upper.motion[*s]) - dot6(j, &self.before[*s]))
-                .sum();
+            let moved = |x: &[[f64; 6]]| {
+                let [i, j] = rows.solids(r);
+                rows.along(r, [&x[i], &x[j]])
+            };
+            let x = moved(dq) + moved(&self.upper.motion) - moved(&self.before);
             let slack = 1e-9 * (1.0 + a.low.abs().min(a.high.abs()));
             if x < a.low - slack || x > a.high + slack {
                 self.above.push(r);
             }
         }
         self.above.sort_unstable();
-        self.known &= self.above.len() == had;
         self.above.len() != had
     }
 }

@@ -226,7 +226,7 @@ impl Newton {
             done.iterations += 1;
             // Multipliers of displacements are impulses times the step.
             let per = 1.0 / h;
-            if w.bounded {
+            if w.bounded && w.has_above() {
                 w.lambda.iter_mut().for_each(|l| *l *= h);
                 done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
                 w.lambda.iter_mut().for_each(|l| *l *= per);
@@ -496,7 +496,7 @@ fn hold_velocities(
         } else {
             w.solve(c, 1e-3 * c.tolerance).iterations
         };
-        if w.bounded {
+        if w.bounded && w.has_above() {
             done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
             move_by(s, w);
         } else {

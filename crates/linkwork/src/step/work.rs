@@ -206,7 +206,7 @@ impl IslandWork {
         add_shift(&mut self.rows, &self.shift);
         solver.factor(&Problem { rows: &self.rows, masses: &self.masses, active, damping: None });
         self.factored = self.shift.is_empty();
-        self.levels.forget();
+        self.levels.forget_factor();
         self.stop(c, clock, |s| &mut s.factor);
     }
 

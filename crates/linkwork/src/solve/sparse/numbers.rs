@@ -5,7 +5,9 @@ use super::assembly::{columns, diagonal, dot, extend_add, multiply};
 use super::kernels::{Kernel, Scratch};
 use super::lanes::{Lane, Quad};
 use super::scale::{arms_of, roots, scale_ball, scale_general};
-use super::substitute::{backward_few, backward_many, forward_few, forward_many};
+use super::substitute::{
+    COLUMNS, backward_columns, backward_few, backward_many, forward_columns, forward_few, forward_many,
+};
 use super::units::{NONE, Room, Step, Unit};
 use crate::solve::{Problem, larger};
 
@@ -29,6 +31,8 @@ pub(super) struct Numbers<V> {
     pub residual: Vec<V>,
     pub lambda: Vec<V>,
     pub x: Vec<V>,
+    /// Several right sides at once, and their answers. Empty until somebody asks for it.
+    pub columns: Vec<[V; COLUMNS]>,
     pub scratch: Scratch<V>,
     /// Of the last factorisation.
     pub pivots: Pivots,
@@ -140,6 +144,17 @@ impl<V: Kernel> Numbers<V> {
         /// `x = L^-T D^-1 x`, given the answer of the rest.
         backward_from, backward_from_avx2, backward_from_here, (units: &[Unit], rest: &[f64]) -> ());
     wide!(
+        /// `x = L^-1 b` of several right sides.
+        forward_columns, forward_columns_avx2, forward_columns_here,
+        (units: &[Unit], active: &[bool], b: &[[f64; COLUMNS]]) -> ());
+    wide!(
+        /// `x = (L D L^T)^-1 x` of several right sides: of the rest.
+        turn_columns, turn_columns_avx2, turn_columns_here, (rest: &Unit) -> ());
+    wide!(
+        /// `x = L^-T D^-1 x` of several right sides, given the answers of the rest.
+        backward_columns, backward_columns_avx2, backward_columns_here,
+        (units: &[Unit], rest: &[[f64; COLUMNS]]) -> ());
+    wide!(
         /// The same; then `lambda += x`, and what that leaves, as far as units know it by themselves.
         correct_from, correct_from_avx2, correct_from_here, (units: &[Unit], rest: &[f64], d: &Diagonal) -> ());
     wide!(
@@ -204,6 +219,52 @@ impl<V: Kernel> Numbers<V> {
     #[inline(always)]
     fn backward_from_here(&mut self, units: &[Unit], rest: &[f64]) {
         units.iter().rev().for_each(|u| self.backward_one(u, rest));
+    }
+
+    #[inline(always)]
+    fn forward_columns_here(&mut self, units: &[Unit], active: &[bool], b: &[[f64; COLUMNS]]) {
+        self.columns.resize(self.x.len(), [V::default(); COLUMNS]);
+        for u in units {
+            self.load_columns(u, active, b);
+            let x = &mut self.columns[u.base..u.base + u.height(V::WIDTH)];
+            for (s, below) in u.walk() {
+                let (p, first) = (s.pivots as usize, s.first as usize);
+                forward_columns(&self.panels[s.panel..s.panel + s.size() * p], x, first, p, below);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn turn_columns_here(&mut self, rest: &Unit) {
+        let x = &mut self.columns[rest.base..rest.base + rest.height(V::WIDTH)];
+        for (s, below) in rest.walk() {
+            let (p, first) = (s.pivots as usize, s.first as usize);
+            forward_columns(&self.panels[s.panel..s.panel + s.size() * p], x, first, p, below);
+        }
+        self.backward_columns_of(rest);
+    }
+
+    #[inline(always)]
+    fn backward_columns_here(&mut self, units: &[Unit], rest: &[[f64; COLUMNS]]) {
+        for u in units.iter().rev() {
+            let outside = &mut self.columns[u.base + u.scalars..];
+            for (x, home) in outside.iter_mut().zip(u.outside.chunks_exact(V::WIDTH)) {
+                *x = std::array::from_fn(|c| V::from_fn(|l| rest[home[l] as usize][c]));
+            }
+            self.backward_columns_of(u);
+        }
+    }
+
+    #[inline(always)]
+    fn backward_columns_of(&mut self, u: &Unit) {
+        let height = u.height(V::WIDTH);
+        let x = &mut self.columns[u.base..u.base + height];
+        let inverse = &self.inverse[u.base..u.base + height];
+        for (s, below) in u.walk().rev() {
+            let (p, first) = (s.pivots as usize, s.first as usize);
+            let panel = &self.panels[s.panel..s.panel + s.size() * p];
+            backward_columns(panel, x, inverse, first, p, below);
+        }
     }
 
     #[inline(always)]
@@ -430,6 +491,41 @@ impl<V: Kernel> Numbers<V> {
             for l in 0..u.lanes {
                 let out = &mut out[rows[l] as usize..][..x.len()];
                 out.iter_mut().zip(x).for_each(|(o, x)| *o = x.lane(l));
+            }
+        }
+    }
+
+    /// [`load`](Self::load) of several right sides.
+    #[inline(always)]
+    pub fn load_columns(&mut self, u: &Unit, active: &[bool], b: &[[f64; COLUMNS]]) {
+        self.columns.resize(self.x.len(), [V::default(); COLUMNS]);
+        let x = &mut self.columns[u.base..u.base + u.height(V::WIDTH)];
+        x[u.scalars..].fill([V::default(); COLUMNS]);
+        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            let x = &mut x[node.at as usize..node.at as usize + node.count as usize];
+            if node.hub {
+                x.fill([V::default(); COLUMNS]);
+                continue;
+            }
+            for (r, x) in x.iter_mut().enumerate() {
+                let row = |l: usize| rows[l] as usize + r;
+                let value = |c: usize, l: usize| if on(active, row(l)) { b[row(l)][c] } else { 0.0 };
+                *x = std::array::from_fn(|c| V::from_fn(|l| value(c, l)));
+            }
+        }
+    }
+
+    /// [`store`](Self::store) of several answers.
+    #[inline(always)]
+    pub fn store_columns(&self, u: &Unit, out: &mut [[f64; COLUMNS]]) {
+        for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
+            if node.hub {
+                continue;
+            }
+            let x = &self.columns[u.base + node.at as usize..][..node.count as usize];
+            for l in 0..u.lanes {
+                let out = &mut out[rows[l] as usize..][..x.len()];
+                out.iter_mut().zip(x).for_each(|(o, x)| *o = x.map(|x| x.lane(l)));
             }
         }
     }

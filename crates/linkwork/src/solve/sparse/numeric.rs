@@ -4,6 +4,7 @@
 
 use super::lanes::{LANES, Quad};
 use super::numbers::{Diagonal, Numbers, Pivots, on};
+use super::substitute::COLUMNS;
 use super::symbolic::Symbolic;
 use super::units::{LARGE, Task, Units};
 use crate::solve::{Problem, larger, parallel};
@@ -108,6 +109,36 @@ impl Numeric {
         self.single.store(&s.units.rest, out);
         for (task, n) in s.units.tasks.iter().zip(&self.packed) {
             task.packs.iter().for_each(|u| n.store(u, out));
+        }
+    }
+
+    /// [`substitute`](Self::substitute) of four right sides at once; each gets the bits that it would get beside any others.
+    pub fn substitute_columns(
+        &mut self,
+        s: &Symbolic,
+        active: &[bool],
+        b: &[[f64; COLUMNS]],
+        out: &mut [[f64; COLUMNS]],
+    ) {
+        self.single.load_columns(&s.units.rest, active, b);
+        self.each(&s.units, |task, n| n.forward_columns(&task.packs, active, b));
+        for (task, n) in s.units.tasks.iter().zip(&self.packed) {
+            for u in &task.packs {
+                for (x, home) in n.columns[u.base + u.scalars..].iter().zip(u.outside.chunks_exact(LANES)) {
+                    for l in 0..u.lanes {
+                        let sum = &mut self.single.columns[home[l] as usize];
+                        sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x.0[l]);
+                    }
+                }
+            }
+        }
+        self.single.turn_columns(&s.units.rest);
+        let rest = std::mem::take(&mut self.single.columns);
+        self.each(&s.units, |task, n| n.backward_columns(&task.packs, &rest));
+        self.single.columns = rest;
+        self.single.store_columns(&s.units.rest, out);
+        for (task, n) in s.units.tasks.iter().zip(&self.packed) {
+            task.packs.iter().for_each(|u| n.store_columns(u, out));
         }
     }
 

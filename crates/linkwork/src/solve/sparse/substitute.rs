@@ -109,3 +109,56 @@ pub(super) fn backward_many<V: Lane>(
     }
     x[first..first + p].copy_from_slice(head);
 }
+
+/// Right sides that go together.
+pub(super) const COLUMNS: usize = 4;
+
+/// `x -= l y`, right side by right side.
+#[inline(always)]
+fn subtract<V: Lane>(x: &mut [V; COLUMNS], l: V, y: &[V; COLUMNS]) {
+    for c in 0..COLUMNS {
+        x[c] -= l * y[c];
+    }
+}
+
+/// [`forward_few`] of several right sides: the panel is read once for all of them.
+#[inline(always)]
+pub(super) fn forward_columns<V: Lane>(
+    panel: &[V],
+    x: &mut [[V; COLUMNS]],
+    first: usize,
+    pivots: usize,
+    below: &[u32],
+) {
+    for (k, column) in panel.chunks_exact(pivots + below.len()).enumerate() {
+        let head = x[first + k];
+        for (x, l) in x[first + k + 1..first + pivots].iter_mut().zip(&column[k + 1..pivots]) {
+            subtract(x, *l, &head);
+        }
+        for (b, l) in below.iter().zip(&column[pivots..]) {
+            subtract(&mut x[*b as usize], *l, &head);
+        }
+    }
+}
+
+/// [`backward_few`] of several right sides.
+#[inline(always)]
+pub(super) fn backward_columns<V: Lane>(
+    panel: &[V],
+    x: &mut [[V; COLUMNS]],
+    inverse: &[V],
+    first: usize,
+    pivots: usize,
+    below: &[u32],
+) {
+    for (k, column) in panel.chunks_exact(pivots + below.len()).enumerate().rev() {
+        let mut head = x[first + k].map(|x| x * inverse[first + k]);
+        for (b, l) in below.iter().zip(&column[pivots..]) {
+            subtract(&mut head, *l, &x[*b as usize]);
+        }
+        for (x, l) in x[first + k + 1..first + pivots].iter().zip(&column[k + 1..pivots]) {
+            subtract(&mut head, *l, x);
+        }
+        x[first + k] = head;
+    }
+}

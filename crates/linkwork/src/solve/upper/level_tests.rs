@@ -172,3 +172,40 @@ fn free_solids_are_swept_over() {
         assert!((x - y).abs() < 1e-8, "{x} {y}");
     }
 }
+
+/// Answers are kept by name and added up: they must not depend on who asked beside them, and must be those of a push alone.
+#[test]
+fn a_column_does_not_depend_on_its_neighbours() {
+    let (m, s) = linkage();
+    let (rows, masses) = rows_of(&m, &s);
+    let mut random = Random::new(8);
+    let n = masses.len();
+    let upper_rows = random_rows(&mut random, 7, n);
+    for kind in SolverKind::ALL {
+        let (mut solver, mut scratch) = (kind.make(), JointedScratch::default());
+        solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+        let mut lower = Jointed::new(solver.as_mut(), &rows, &masses, &[], &[], 1e3, &mut scratch);
+        let mut answer = |asked: &[usize]| {
+            let (mut push, mut motion) = (vec![[0.0; 6]; asked.len() * n], vec![[0.0; 6]; asked.len() * n]);
+            for (k, r) in asked.iter().enumerate() {
+                upper_rows.add(*r, 1.0, &mut push[k * n..(k + 1) * n]);
+            }
+            let mut inner = vec![0.0; asked.len() * rows.len()];
+            lower.respond_many(&push, &mut motion, &mut inner);
+            let mut alone = vec![[0.0; 6]; n];
+            lower.respond(&push[..n], &mut alone);
+            (motion, inner, alone)
+        };
+        let (all, inner, _) = answer(&[0, 1, 2, 3, 4, 5, 6]);
+        for r in 0..7 {
+            let (own, own_inner, alone) = answer(&[r, (r + 3) % 7]);
+            if kind == SolverKind::SparseDirect {
+                assert_eq!(own[..n], all[r * n..(r + 1) * n], "row {r}");
+                assert_eq!(own_inner[..rows.len()], inner[r * rows.len()..(r + 1) * rows.len()], "row {r}");
+            }
+            for (a, b) in own[..n].as_flattened().iter().zip(alone.as_flattened()) {
+                assert!((a - b).abs() < 1e-9, "{}: {a} {b}", kind.name());
+            }
+        }
+    }
+}
