@@ -37,7 +37,8 @@ fn net(n: usize, particles: bool) -> Mechanism {
         };
         m.add_joint(Joint::distance(above, here, LINK)).expect("a joint");
         if column > 0 {
-            m.add_joint(Joint::distance(Frame::point(ids[k - 1], Vector::ZERO), here, LINK)).expect("a joint");
+            m.add_joint(Joint::distance(Frame::point(ids[k - 1], Vector::ZERO), here, LINK))
+                .expect("a joint");
         }
         ids.push(id);
     }
