@@ -1,6 +1,8 @@
 //! All solvers against the dense pseudo-inverse: random graphs, redundant and conflicting constraints. A new solver
 //! enters `solvers()` or is not done.
 
+mod particles;
+
 use super::*;
 use crate::joint::{Frame, JointId, Rank};
 use crate::math::{Pose, Random, Vector, exp};
