@@ -66,6 +66,14 @@ pub struct IslandMemory {
 }
 
 impl IslandMemory {
+    /// Steps without motion after which an island sleeps.
+    pub(crate) const STILL: u32 = 30;
+
+    /// Nothing has moved for long enough to sleep, under this gravity.
+    pub(crate) fn is_still(&self, gravity: [f64; 3]) -> bool {
+        self.still >= Self::STILL && self.gravity == gravity
+    }
+
     /// Did this block of rows act at the end of the last step?
     pub fn knows(&self, key: RowKey) -> bool {
         self.substep > 0.0 && self.keys.binary_search(&key).is_ok()

@@ -17,6 +17,8 @@ pub(super) struct Layout {
     epoch: Option<u64>,
     /// Joints and springs that acted when it was made, if that depends on time.
     acting: Vec<bool>,
+    /// It does, because of a joint.
+    timed: bool,
     springs: usize,
     pub balls: Vec<Ball>,
     /// Groups that are not ball joints.
@@ -25,11 +27,13 @@ pub(super) struct Layout {
     turned: Vec<Matrix>,
 }
 
-/// Who acts, joints first: empty where it does not depend on time.
-fn acting(m: &Mechanism, at: f64) -> impl Iterator<Item = bool> {
-    let timed = m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
-    let joints = m.joints().iter().map(move |j| j.holds_at(at));
-    joints.chain(m.springs.iter().map(move |s| acts(s, at))).filter(move |_| timed)
+/// Who acts, joints first: empty where it does not depend on time. `timed`: it does, because of a joint.
+fn acting(m: &Mechanism, at: f64, timed: bool) -> impl Iterator<Item = bool> {
+    let timed = timed || m.springs.iter().any(|s| s.during.is_some());
+    // Joints are large: where they need not be looked at they are not.
+    let joints = if timed { m.joints() } else { &[] };
+    let springs = if timed { &m.springs[..] } else { &[] };
+    joints.iter().map(move |j| j.holds_at(at)).chain(springs.iter().map(move |s| acts(s, at)))
 }
 
 fn acts(spring: &Spring, at: f64) -> bool {
@@ -56,7 +60,7 @@ impl Layout {
     fn holds(&self, m: &Mechanism, at: f64) -> bool {
         self.epoch == Some(m.epoch())
             && self.springs == m.springs.len()
-            && self.acting.iter().copied().eq(acting(m, at))
+            && self.acting.iter().copied().eq(acting(m, at, self.timed))
     }
 }
 
@@ -97,7 +101,8 @@ impl Rows {
             }
             self.layout.epoch = Some(m.epoch());
             self.layout.springs = m.springs.len();
-            self.layout.acting.extend(acting(m, at));
+            self.layout.timed = m.joints().iter().any(|j| j.during.is_some());
+            self.layout.acting.extend(acting(m, at, self.layout.timed));
         }
         self.write(m, s);
     }

@@ -8,6 +8,7 @@ use super::{
 use crate::joint::JointId;
 use crate::math::Vector;
 use crate::mechanism::{Mechanism, Part};
+use crate::rows::Gaps;
 use crate::state::{IslandMemory, State};
 
 /// Steps for which care is taken before a step is solved exactly again.
@@ -23,8 +24,6 @@ const GAP_PIECES: usize = 64;
 const JAM: f64 = 0.01;
 /// What is left of the allowance of a single step in the account of the whole run: starts from rest need some.
 const FIRST: f64 = 1e-3;
-/// Steps without motion after which an island sleeps.
-const STILL: u32 = 30;
 /// It does not move: less than this share of the tolerance in a step.
 const REST: f64 = 0.01;
 
@@ -46,6 +45,12 @@ pub(crate) struct Island {
     size: f64,
     /// The last step was one of `variational`, whose impulses are no forces.
     by_impulses: bool,
+    /// The lowest solid that moves: by it the island is known.
+    pub solid: u32,
+    /// What explains energy, and of which mechanism and method.
+    balance: Option<(u64, Method, Balance)>,
+    /// The energy of `state`, as the last step found it, and under which gravity.
+    ledger: Option<(Vector, Ledger)>,
 }
 
 impl Island {
@@ -61,25 +66,14 @@ impl Island {
             moving.chain(j.distance).collect::<Vec<_>>()
         });
         let size = levers.fold(0.0, f64::max);
-        Self { part, restless, size, ..Self::default() }
-    }
-
-    /// The lowest solid that moves: by it the island is known.
-    pub fn solid(&self) -> u32 {
-        let m = &self.part.mechanism;
         let first = (0..m.solids().len()).find(|i| !m.solids()[*i].is_fixed());
-        first.map_or(0, |i| self.part.solids[i].0)
+        let solid = first.map_or(0, |i| part.solids[i].0);
+        Self { part, restless, size, solid, ..Self::default() }
     }
 
-    /// It has come to rest, and nothing has begun to act since: what sleeps has no speed at all, so whoever gives it some
-    /// wakes it.
-    pub fn is_asleep(&self, m: &Mechanism, state: &State, memory: &IslandMemory, c: &StepConfig) -> bool {
-        let rests =
-            c.sleep && !self.restless && memory.still >= STILL && memory.gravity == m.gravity.to_array();
-        let moved = |i: usize| {
-            state.velocities[i] != Vector::ZERO || (state.turns(i) && state.spins[i] != Vector::ZERO)
-        };
-        rests && !self.part.solids.iter().any(|s| moved(s.index()))
+    /// Something is driven, scripted or acts only for a while: it never sleeps.
+    pub fn is_restless(&self) -> bool {
+        self.restless
     }
 
     /// What its joints pull with at the end of the last step.
@@ -94,19 +88,41 @@ impl Island {
     /// Takes its share of the whole's state; it is the one at place `k` of those that the whole remembers.
     pub fn gather(&mut self, m: &Mechanism, whole: &State, k: usize) {
         self.part.refresh(m);
-        self.part.gather(m, whole, &mut self.state);
-        self.state.memory.own_mut().clone_from(&whole.memory.islands[k]);
+        // Usually it is where the last step left it. Looking costs less than copying, and much is known of it then.
+        if self.ledger.is_none() || !self.part.is_share(m, whole, &self.state) {
+            self.part.gather(m, whole, &mut self.state);
+            self.ledger = None;
+        }
+        let (own, remembered) = (self.state.memory.own_mut(), &whole.memory.islands[k]);
+        if *own != *remembered {
+            own.clone_from(remembered);
+        }
+    }
+
+    /// What explains its energy.
+    fn balance(&mut self, method: Method) -> Balance {
+        let m = &self.part.mechanism;
+        match self.balance {
+            Some((epoch, of, balance)) if (epoch, of) == (m.epoch(), method) => balance,
+            _ => {
+                let balance = Balance::new(m, method);
+                self.balance = Some((m.epoch(), method, balance));
+                balance
+            }
+        }
     }
 
     /// One step of the island's state: by the plain method, with care, in substeps, in that order, until the energy and
     /// the gaps say that it can be believed. The report tells what came of it.
     pub fn step(&mut self, c: &StepConfig) {
         self.by_impulses = c.method == Method::Variational;
+        let of = self.balance(c.method);
         let (m, w) = (&self.part.mechanism, &mut self.work);
-        w.begin(m, c);
+        let epoch = w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
-        let start =
-            Start { of: Balance::new(m, c.method), open, ledger: w.ledger(m, &self.state, self.state.time) };
+        let known = self.ledger.take().filter(|(gravity, _)| !epoch && *gravity == m.gravity);
+        let ledger = known.map_or_else(|| w.ledger(m, &self.state, self.state.time), |(_, known)| known);
+        let start = Start { of, open, ledger };
         let jam = start.jams_beyond(self.size, c);
         let IslandMemory { care, substep, .. } = *self.state.memory.own();
         // What was never stepped is closed first, if it can be.
@@ -114,7 +130,7 @@ impl Island {
             return self.rest_in_compromise(c);
         }
         let mut attempt = Attempt {
-            pieces: method::least_pieces(m, &self.state, c),
+            pieces: method::least_pieces(&w.masses, &self.state, c),
             careful: care > 0 && c.iterations >= 4,
             last_try: false,
             contradict: open > CONTRADICTION * c.tolerance,
@@ -124,7 +140,9 @@ impl Island {
         let retries = start.of.retries() && c.iterations >= 4;
         let mut best: Option<Outcome> = None;
         let mut spent = (0, 0);
+        let mut tries = 0;
         let end = loop {
+            tries += 1;
             attempt.last_try = 2 * attempt.pieces > c.most_substeps || w.is_over(c);
             self.trial.clone_from(&self.state);
             let mut outcome = attempt.run(m, &self.state, &mut self.trial, w, c, &start);
@@ -143,7 +161,7 @@ impl Island {
         if substep == 0.0 && end.gap > jam {
             return self.rest_in_compromise(c);
         }
-        self.finish(end, care, c);
+        self.finish(end, care, tries == 1, c);
     }
 
     /// Constraints that contradict each other by far leave no motion to compute: the island rests, and its gaps are made
@@ -190,7 +208,8 @@ impl Island {
         };
     }
 
-    fn finish(&mut self, end: Outcome, care: u32, c: &StepConfig) {
+    /// `current`: rows are those of the outcome.
+    fn finish(&mut self, end: Outcome, care: u32, current: bool, c: &StepConfig) {
         let (part, w) = (&self.part.mechanism, &mut self.work);
         let mut report = StepReport { rejected: end.rejected, ..StepReport::default() };
         report.iterations = end.done.iterations;
@@ -211,12 +230,14 @@ impl Island {
             report.energy.drift = memory.drift;
             let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
+            self.ledger = Some((part.gravity, end.ledger));
             let made = !end.energy_is_explained && end.energy.change > 0.0;
             if made && !end.driven && end.of.retries() {
                 clamp(&mut self.state, w, &mut report.energy);
+                self.ledger = None;
             }
             let clock = w.start(c);
-            report.gaps = w.final_gaps(part, &self.state);
+            report.gaps = if current { end.gaps } else { w.final_gaps(part, &self.state) };
             w.stop(c, clock, |s| &mut s.rows);
             report.missed = !(report.gaps.worst() <= c.tolerance);
             self.rest(c);
@@ -233,8 +254,9 @@ impl Island {
         let still = !(0..s.centers.len()).any(moves);
         let memory = s.memory.own_mut();
         memory.gravity = self.part.mechanism.gravity.to_array();
-        memory.still = if still { (memory.still + 1).min(STILL) } else { 0 };
-        if c.sleep && !self.restless && memory.still >= STILL {
+        memory.still = if still { (memory.still + 1).min(IslandMemory::STILL) } else { 0 };
+        if c.sleep && !self.restless && memory.still >= IslandMemory::STILL {
+            self.ledger = None;
             s.velocities.fill(Vector::ZERO);
             s.spins.fill(Vector::ZERO);
         }
@@ -302,6 +324,9 @@ struct Outcome {
     excess: f64,
     gape: f64,
     gap: f64,
+    gaps: Gaps,
+    /// The energy at the end.
+    ledger: Ledger,
     rejected: Option<Rejected>,
 }
 
@@ -327,6 +352,8 @@ impl Attempt {
             excess: 0.0,
             gape: f64::INFINITY,
             gap: f64::INFINITY,
+            gaps: Gaps::default(),
+            ledger: start.ledger,
             rejected: None,
         };
         let mut piece = Piece {
@@ -387,7 +414,8 @@ impl Outcome {
 
     /// Looks at the energy and the gaps of the whole step.
     fn weigh(&mut self, whole: &Piece, start: &Start, from: &State, s: &State, w: &mut IslandWork) {
-        let gap = w.final_gaps(whole.m, s).worst();
+        self.gaps = w.final_gaps(whole.m, s);
+        let gap = self.gaps.worst();
         self.gap = gap;
         // Few iterations are a budget, and leave what they leave.
         let few = whole.c.iterations < 4 || whole.c.tolerance == 0.0 || !start.of.closes();
@@ -399,7 +427,7 @@ impl Outcome {
         } else {
             (from, start.ledger)
         };
-        self.energy = w.balance(whole, start.of, ledger, from, s);
+        (self.energy, self.ledger) = w.balance(whole, start.of, ledger, from, s);
         self.excess = self.energy.excess(start.of, ledger);
         self.energy_is_explained = self.energy.is_explained(start.of, ledger);
         w.closed = closed;

@@ -17,6 +17,14 @@ pub struct Workspace {
     pub(super) islands: Vec<Island>,
     /// Per island: it slept through the last step.
     pub(super) asleep: Vec<bool>,
+    /// The others, by number.
+    pub(super) awake: Vec<usize>,
+    /// Per island, so that those that sleep need not be looked at: its lowest solid, its gaps, and whether it may sleep.
+    solids: Vec<u32>,
+    pub(super) gaps: Vec<Gaps>,
+    sleeps: Vec<bool>,
+    /// The island with most joints.
+    largest: Option<usize>,
     /// Scripted solids that belong to no island.
     alone: Vec<SolidId>,
     /// What the islands were made of: epoch, and numbers of what may be changed without a new one.
@@ -43,20 +51,24 @@ impl Workspace {
         let parts = split(m);
         for part in parts {
             let mut island = Island::new(part);
-            let solid = island.solid();
             // Both are in the order of their lowest solid.
-            let at = known.partition_point(|k| k.solid() < solid);
+            let at = known.partition_point(|k| k.solid < island.solid);
             if let Some(old) = known.get_mut(at)
                 && old.part.is_same(&island.part)
             {
-                island = std::mem::take(old);
                 // What was taken leaves its place in the order.
-                old.part.solids = island.part.solids.clone();
-                old.part.mechanism = island.part.mechanism.clone();
+                let solid = old.solid;
+                island = std::mem::take(old);
+                old.solid = solid;
             }
             self.islands.push(island);
         }
         self.asleep = vec![false; self.islands.len()];
+        self.solids = self.islands.iter().map(|i| i.solid).collect();
+        self.gaps = self.islands.iter().map(|i| i.report.gaps).collect();
+        self.sleeps = self.islands.iter().map(|i| !i.is_restless()).collect();
+        // The last one of several.
+        self.largest = (0..self.islands.len()).max_by_key(|i| self.islands[*i].part.joints.len());
         let mut held = vec![false; m.solids().len()];
         self.islands.iter().flat_map(|i| &i.part.solids).for_each(|s| held[s.index()] = true);
         let scripted = |s: &SolidId| matches!(m.solid(*s).kernel, Kernel::Scripted(_));
@@ -67,14 +79,13 @@ impl Workspace {
     /// Makes the state's memory one entry per island, in order. What was remembered of other islands is sorted by rows.
     pub(super) fn sort_memory(&self, memory: &mut Memory) {
         let same = memory.islands.len() == self.islands.len()
-            && memory.islands.iter().zip(&self.islands).all(|(m, i)| m.solid == i.solid());
+            && memory.islands.iter().zip(&self.solids).all(|(m, solid)| m.solid == *solid);
         if same {
             return;
         }
         let mut old = std::mem::take(&mut memory.islands);
         old.sort_by_key(|m| m.solid);
-        for island in &self.islands {
-            let solid = island.solid();
+        for &solid in &self.solids {
             let mut own = old
                 .binary_search_by_key(&solid, |m| m.solid)
                 .map_or_else(|_| IslandMemory::default(), |k| std::mem::take(&mut old[k]));
@@ -91,8 +102,17 @@ impl Workspace {
     }
 
     pub(super) fn note_solver(&mut self) {
-        let largest = self.islands.iter().max_by_key(|i| i.part.joints.len());
-        self.solver = largest.map_or("none", |i| i.work.solver_name());
+        self.solver = self.largest.map_or("none", |i| self.islands[i].work.solver_name());
+    }
+
+    /// Finds out who sleeps, from what the state remembers alone.
+    pub(super) fn find_asleep(&mut self, m: &Mechanism, memory: &Memory, c: &StepConfig) {
+        let gravity = m.gravity.to_array();
+        self.asleep.clear();
+        let may = self.sleeps.iter().zip(&memory.islands);
+        self.asleep.extend(may.map(|(may, i)| c.sleep && *may && i.is_still(gravity)));
+        self.awake.clear();
+        self.awake.extend((0..self.asleep.len()).filter(|k| !self.asleep[*k]));
     }
 
     /// Gaps of rigid joints at the state that the last step ended with, island by island.
@@ -128,7 +148,7 @@ impl Workspace {
 
     /// What the last step did island by island, in the order of their lowest solid.
     pub fn receipts(&self) -> impl Iterator<Item = (SolidId, &StepReport)> {
-        self.islands.iter().map(|i| (SolidId(i.solid()), &i.report))
+        self.islands.iter().map(|i| (SolidId(i.solid), &i.report))
     }
 
     /// What a joint (its limits included, its motors not) pulls with at the end of the last step.
