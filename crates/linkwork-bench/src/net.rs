@@ -27,7 +27,8 @@ fn net(n: usize, particles: bool) -> Mechanism {
         let name = format!("p{k}");
         let mut node = if particles { Solid::particle(name, MASS) } else { Solid::new(name) };
         node.mass = MassProperties::ball(MASS, 0.1 * LINK);
-        node.velocity.z = 0.01 * depth as f64 / n as f64;
+        // Waves across the net, so that every step has something to correct.
+        node.velocity.z = 0.2 * (0.7 * depth as f64 + 0.4 * column as f64).sin();
         let at = Vector::new(column as f64, -(depth as f64), 0.0) * LINK;
         let id = m.add_solid(node.at(at.x, at.y, at.z)).expect("a node");
         let here = Frame::point(id, Vector::ZERO);

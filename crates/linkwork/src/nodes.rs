@@ -40,6 +40,11 @@ impl Places {
         }
     }
 
+    /// All nodes turn: each is at its own number.
+    pub fn is_all(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether each of `nodes` nodes turns.
     pub fn turns(&self, nodes: usize) -> impl Iterator<Item = bool> + Clone + '_ {
         (0..nodes).map(|i| self.of(i).is_some())
@@ -127,6 +132,9 @@ impl<T: AtRest> Turning<T> {
         self.nodes = all.len();
         self.places.clone_from(places);
         self.values.clear();
+        if places.is_all() {
+            return self.values.extend(all);
+        }
         self.values.extend(all.enumerate().filter(|(i, _)| places.of(*i).is_some()).map(|(_, v)| v));
     }
 
@@ -153,6 +161,11 @@ impl<T: AtRest> Turning<T> {
     /// Of the nodes that turn, in order.
     pub fn values(&self) -> &[T] {
         &self.values
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
     }
 
     /// Of all nodes, particles included.

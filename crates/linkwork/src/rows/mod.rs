@@ -422,24 +422,13 @@ impl Rows {
     /// `step/tension.rs`).
     pub(crate) fn tension(&self, s: &State, forces: &[f64], places: &Places, out: &mut [[f64; 6]]) {
         out.fill([0.0; 6]);
-        let mut add = |solid: usize, r: Vector, f: Vector| {
-            let Some(at) = places.of(solid) else { return };
-            let (x, y, z) = (f.x * r.x, f.y * r.y, f.z * r.z);
-            let k = &mut out[at];
-            k[0] += y + z;
-            k[1] -= 0.5 * (r.x * f.y + f.x * r.y);
-            k[2] -= 0.5 * (r.x * f.z + f.x * r.z);
-            k[3] += x + z;
-            k[4] -= 0.5 * (r.y * f.z + f.y * r.z);
-            k[5] += x + y;
-        };
-        ball::tension(self, forces, &mut add);
+        ball::tension(self, forces, |solid, r, f| add_tension(out, places, solid, r, f));
         for g in self.others() {
             let Kind::General { block, .. } = g.kind else { continue };
             let Some(points) = self.points.get(block as usize) else { continue };
             let f = self.pull(g, 1, forces).linear;
             for (side, f) in [(0, -f), (1, f)] {
-                add(g.solids[side], points[side] - s.centers[g.solids[side]], f);
+                add_tension(out, places, g.solids[side], points[side] - s.centers[g.solids[side]], f);
             }
         }
     }
@@ -482,6 +471,20 @@ impl Rows {
             }
         }
     }
+}
+
+/// Adds what a force at an arm does to the stiffness of a solid that turns.
+#[inline(always)]
+fn add_tension(out: &mut [[f64; 6]], places: &Places, solid: usize, r: Vector, f: Vector) {
+    let Some(at) = places.of(solid) else { return };
+    let (x, y, z) = (f.x * r.x, f.y * r.y, f.z * r.z);
+    let k = &mut out[at];
+    k[0] += y + z;
+    k[1] -= 0.5 * (r.x * f.y + f.x * r.y);
+    k[2] -= 0.5 * (r.x * f.z + f.x * r.z);
+    k[3] += x + z;
+    k[4] -= 0.5 * (r.y * f.z + f.y * r.z);
+    k[5] += x + y;
 }
 
 /// Velocity and spin of a solid.

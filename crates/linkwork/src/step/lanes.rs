@@ -17,6 +17,8 @@ use crate::state::State;
 #[derive(Clone, Debug, Default)]
 struct Pack {
     solids: [u32; 4],
+    /// Where they are among the nodes that turn.
+    places: [u32; 4],
     inverse_mass: Four,
     mass: Four,
     /// One where the solid can turn, zero where not.
@@ -109,15 +111,13 @@ wide! {
         let mut energy = Four::default();
         for p in packs {
             p.center = load(&p.solids, &s.centers);
-            let q = p.solids.map(|i| s.rotations[i as usize]);
+            let q = p.places.map(|i| s.rotations.values()[i as usize]);
             p.rotation =
                 [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
             p.axes = axes(&p.rotation);
             let (push, twist) = wrenches(&p.solids, forces);
             p.linear = plus(times(load(&p.solids, &s.velocities), p.mass), times(push, half));
-            let w = p.solids.map(|i| s.spins[i as usize]);
-            let spin = [Four(w.map(|w| w.x)), Four(w.map(|w| w.y)), Four(w.map(|w| w.z))];
-            let spin = into_body(&p.axes, spin);
+            let spin = into_body(&p.axes, load(&p.places, s.spins.values()));
             p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
             p.turn = times(spin, half * p.turns);
             energy += kinetic(p, p.linear, into_body(&p.axes, p.angular));
@@ -176,7 +176,7 @@ wide! {
                 let i = p.solids[k] as usize;
                 s.centers[i] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
                 let q = rotation.map(|q| q.0[k]);
-                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
+                s.rotations.values_mut()[p.places[k] as usize] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
             }
         }
         Some(energy.0.iter().sum())
@@ -237,6 +237,7 @@ impl Lanes {
         self.packs.clear();
         for chunk in moving.chunks(4) {
             let solids = four(chunk);
+            let place = |i: u32| masses.places().of(i as usize).map_or(0, |at| at as u32);
             let of = |f: &dyn Fn(usize) -> f64| Four(solids.map(|i| f(i as usize)));
             let triangle = |f: &dyn Fn(usize, usize, usize) -> f64| {
                 [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].map(|(r, c)| of(&|i| f(i, r, c)))
@@ -249,6 +250,7 @@ impl Lanes {
             };
             self.packs.push(Pack {
                 solids,
+                places: solids.map(place),
                 inverse_mass: of(&|i| masses.inverse_mass(i)),
                 mass: of(&|i| masses.mass(i)),
                 turns: of(&|i| f64::from(u8::from(masses.turns(i)))),
@@ -309,7 +311,7 @@ impl Lanes {
                 let linear = of(&p.linear) + impulses[i].linear + forces[i].linear * kick;
                 let angular = of(&p.angular) + impulses[i].angular + forces[i].angular * kick;
                 s.velocities[i] = linear * p.inverse_mass.0[k];
-                s.spins[i] = masses.inverse_inertia(i) * angular;
+                s.spins.values_mut()[p.places[k] as usize] = masses.inverse_inertia(i) * angular;
             }
         }
     }
@@ -327,7 +329,7 @@ impl Lanes {
                 let i = p.solids[k] as usize;
                 s.centers[i] = Vector::new(p.center[0].0[k], p.center[1].0[k], p.center[2].0[k]);
                 let q = p.rotation.map(|q| q.0[k]);
-                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
+                s.rotations.values_mut()[p.places[k] as usize] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
             }
         }
     }

@@ -53,7 +53,10 @@ pub(super) fn diagonal<V: Lane>(
     if let (3, 1..) = (count, node.own) {
         // Ball joints, by far the most common: all six entries at once, so that every number is loaded once.
         let mut sums = [V::default(); 6];
-        for side in (0..2).filter(|side| node.own & 1 << side != 0) {
+        for side in 0..2 {
+            if node.own & 1 << side == 0 {
+                continue;
+            }
             let ball = ball[node.columns[side] as usize];
             match columns(u, node, w, side) {
                 (w, true) => three_rows(&mut sums, w.as_chunks::<2>().0, ball),
@@ -66,7 +69,10 @@ pub(super) fn diagonal<V: Lane>(
         panel[at + 2 * n + 2] = sums[5];
     } else {
         let at = k * n + k;
-        for side in (0..2).filter(|side| node.own & 1 << side != 0) {
+        for side in 0..2 {
+            if node.own & 1 << side == 0 {
+                continue;
+            }
             match columns(u, node, w, side) {
                 (w, true) => lower_square(panel, n, at, w.as_chunks::<2>().0),
                 (w, false) => lower_square(panel, n, at, w.as_chunks::<1>().0),
@@ -133,7 +139,10 @@ fn lower_square<V: Lane, const T: usize>(panel: &mut [V], n: usize, at: usize, w
 #[inline(always)]
 fn square<V: Lane>(u: &Unit, node: &Node, w: &[[V; 3]], row: usize) -> V {
     let mut sum = V::default();
-    for side in (0..2).filter(|side| node.solids[*side] != NONE) {
+    for side in 0..2 {
+        if node.solids[side] == NONE {
+            continue;
+        }
         sum = sum
             + match columns(u, node, w, side) {
                 (w, true) => dot(&w.as_chunks::<2>().0[row], &w.as_chunks::<2>().0[row]),

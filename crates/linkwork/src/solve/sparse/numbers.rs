@@ -339,7 +339,10 @@ impl<V: Kernel> Numbers<V> {
             // A joint of which some rows do not take part is no multiple of the unit matrix any more.
             let whole = |l: usize| p.active.is_empty() || (0..count).all(|r| p.active[rows[l] as usize + r]);
             let is_ball = arms.is_some() && (0..V::WIDTH).all(whole);
-            for side in (0..2).filter(|side| node.solids[*side] != NONE) {
+            for side in 0..2 {
+                if node.solids[side] == NONE {
+                    continue;
+                }
                 let seat = &u.seats[node.solids[side] as usize];
                 let (at, threes) = (node.columns[side] as usize, seat.threes());
                 ball[at] = is_ball;
@@ -552,7 +555,10 @@ impl<V: Kernel> Numbers<V> {
         }
         for node in u.nodes[..u.own_nodes].iter().filter(|n| !n.hub) {
             let lambda = &lambda[node.at as usize..node.at as usize + node.count as usize];
-            for side in (0..2).filter(|side| node.solids[*side] != NONE) {
+            for side in 0..2 {
+                if node.solids[side] == NONE {
+                    continue;
+                }
                 let y = &mut y[u.seats[node.solids[side] as usize].motion as usize..];
                 match columns(u, node, w, side) {
                     (w, true) => add_rows(y, w.as_chunks::<2>().0, lambda),
@@ -575,7 +581,10 @@ impl<V: Kernel> Numbers<V> {
             let own = node.at as usize..node.at as usize + node.count as usize;
             let (b, residual) = (&b[own.clone()], &mut residual[own]);
             residual.fill(V::default());
-            for side in (0..2).filter(|side| node.solids[*side] != NONE) {
+            for side in 0..2 {
+                if node.solids[side] == NONE {
+                    continue;
+                }
                 let y = &y[u.seats[node.solids[side] as usize].motion as usize..];
                 match columns(u, node, w, side) {
                     (w, true) => along_rows(residual, w.as_chunks::<2>().0, y),
