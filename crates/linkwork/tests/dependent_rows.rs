@@ -269,7 +269,9 @@ fn one_length_wrong(name: &str) {
         let range = run.energies.range();
         // What jams hardly moves: then it is the weight that counts, and every step has to say that gaps are open.
         let jams = run.missed == run.steps && run.energies.gain <= 0.05 * lift(&m, &from);
-        faults.check(run.energies.gain <= 0.01 * range || jams, || format!("energy made: {}", words()));
+        // A run that flags itself may drift by what the method documents; one that does not, by a third of that.
+        let share = if run.missed > 0 { 0.03 } else { 0.01 };
+        faults.check(run.energies.gain <= share * range || jams, || format!("energy made: {}", words()));
         faults.check(leapt == 0.0 || off >= 1e-4, || format!("a leap of {leapt:.2e} m: {}", words()));
         faults.check(run.rejected.is_none(), || format!("rejected: {}", words()));
         if off < c.tolerance {
