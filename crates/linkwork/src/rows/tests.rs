@@ -193,7 +193,7 @@ fn operators_are_those_of_the_rows() {
             let (mut wrenches, mut moved) = (vec![Wrench::default(); 3], vec![[0.0; 6]; 3]);
             rows.collect(&lambda, &mut wrenches);
             rows.apply_transposed(&lambda, &masses, &mut moved);
-            let mut sums = vec![[0.0; 6]; 3];
+            let mut sums = [[0.0; 6]; 3];
             for row in 0..n {
                 let (halves, solids) = (rows.row(row), rows.solids(row));
                 let speed = dot6(&halves[0], &twists[solids[0]]) + dot6(&halves[1], &twists[solids[1]]);

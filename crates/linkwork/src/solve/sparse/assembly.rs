@@ -11,7 +11,7 @@ pub(super) fn dot<V: Lane, const T: usize>(a: &[[V; 3]; T], b: &[[V; 3]; T]) -> 
     let three = |c: usize| a[c][0] * b[c][0] + a[c][1] * b[c][1] + a[c][2] * b[c][2];
     let mut sum = three(0);
     for c in 1..T {
-        sum = sum + three(c);
+        sum += three(c);
     }
     sum
 }
@@ -143,11 +143,10 @@ fn square<V: Lane>(u: &Unit, node: &Node, w: &[[V; 3]], row: usize) -> V {
         if node.solids[side] == NONE {
             continue;
         }
-        sum = sum
-            + match columns(u, node, w, side) {
-                (w, true) => dot(&w.as_chunks::<2>().0[row], &w.as_chunks::<2>().0[row]),
-                (w, false) => dot(&[w[row]], &[w[row]]),
-            };
+        sum += match columns(u, node, w, side) {
+            (w, true) => dot(&w.as_chunks::<2>().0[row], &w.as_chunks::<2>().0[row]),
+            (w, false) => dot(&[w[row]], &[w[row]]),
+        };
     }
     sum
 }
