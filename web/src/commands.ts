@@ -36,6 +36,7 @@ export const method = (name: string): Command => ({ do: 'method', name });
 export const solver = (name: string): Command => ({ do: 'solver', name });
 export const tolerance = (value: number): Command => ({ do: 'tolerance', value });
 export const timeStep = (seconds: number): Command => ({ do: 'time-step', seconds });
+export const sleep = (on: boolean): Command => ({ do: 'sleep', on });
 export const iterations = (count: number): Command => ({ do: 'iterations', count });
 export const gravity = (value: Vec3): Command => ({ do: 'gravity', value });
 export const speed = (factor: number): Command => ({ do: 'speed', factor });

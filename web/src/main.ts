@@ -131,6 +131,7 @@ stage.before.push(() => {
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
+  solids.rest(app.frame.asleep);
   hands.settle(app.frame);
   ghosts.forEach((g, i) => {
     const poses = app.frame!.ghosts[i];

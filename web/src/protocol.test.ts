@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { decodeLink, encodeLink } from './link';
 import { digits, gapWords, length } from './format';
-import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame, isOver } from './protocol';
+import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame, isAsleep, isOver } from './protocol';
 
 /** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost. */
 function sample(): ArrayBuffer {
   const [n, g, k, c] = [2, 1, 1, 1];
-  const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c;
+  const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c + 1;
   const buffer = new ArrayBuffer(HEADER_BYTES + 4 * floats);
   const view = new DataView(buffer);
-  [MAGIC, 9, 4, 1 | 4 | 16 | 64, n, g, k, c, 0x89abcdef, 0x01234567, 1, 0].forEach((w, i) => view.setUint32(4 * i, w, true));
+  [MAGIC, 9, 4, 1 | 4 | 16 | 64, n, g, k, c, 0x89abcdef, 0x01234567, 1, 1].forEach((w, i) => view.setUint32(4 * i, w, true));
   view.setFloat64(48, 1.5, true);
   for (let i = 0; i < floats; i++) view.setFloat32(HEADER_BYTES + 4 * i, i, true);
   view.setFloat32(HEADER_BYTES + 4 * 16, -1, true);
   view.setFloat32(HEADER_BYTES + 4 * 17, 3, true);
+  view.setUint32(buffer.byteLength - 4, 0b10, true);
   return buffer;
 }
 
@@ -33,6 +34,8 @@ describe('pose frames', () => {
     expect(f.open[0]).toEqual({ joint: at + 16, from: [at + 17, at + 18, at + 19], to: [at + 20, at + 21, at + 22] });
     expect(f.forces[0]).toEqual({ joint: at + 23, force: [at + 24, at + 25, at + 26] });
     expect(f.ghosts[0]![0]).toBe(at + 27);
+    expect([f.islands, f.sleeping]).toEqual([28, 29]);
+    expect([0, 1, 2].map((i) => isAsleep(f, i))).toEqual([false, false, true]);
   });
 
   it('are refused when anything is missing, too much, or not ours', () => {

@@ -2,7 +2,7 @@
  * What page and server say to each other. Text messages are JSON; pose frames are binary, little endian:
  *
  *   u32 magic "LWF1" · tick · revision · flags · solids n · grabs g · gaps k · ghosts c · hash low · hash high
- *       · forces f · 0
+ *       · forces f · words w of the sleepers
  *   f64 time
  *   f32 × STATS
  *   n × 7 poses (x y z, quaternion x y z w), the world left out
@@ -10,6 +10,7 @@
  *   k × 7 open joints (joint, from, to)
  *   f × 4 joint forces (joint, force on its second solid)
  *   c × n × 7 poses of the methods under comparison
+ *   w × u32: a bit for every solid that sleeps; none where all are awake
  *
  * The server's side of it is crates/linkwork-cli/src/view/frame.rs; a test there writes the bytes that a test here reads.
  */
@@ -17,7 +18,7 @@
 export const PROTOCOL = 1;
 export const MAGIC = 0x3146574c;
 export const HEADER_BYTES = 56;
-export const STATS = 28;
+export const STATS = 30;
 export const GRAB = 16;
 export const POSE = 7;
 
@@ -110,6 +111,7 @@ export interface Settings {
   speed: number;
   budget_ms: number | null;
   policy: string;
+  sleep: boolean;
   /** Edits that can be taken back, and done again. */
   undo: number;
   redo: number;
@@ -222,12 +224,17 @@ export interface Frame {
   shown: number;
   from: number;
   to: number;
+  /** Parts that nothing connects, and how many of them sleep. */
+  islands: number;
+  sleeping: number;
   poses: Float32Array;
   grabs: Grab[];
   open: OpenJoint[];
   /** What joints pull with: the strongest ones, on their second solid. */
   forces: { joint: number; force: Vec3 }[];
   ghosts: Float32Array[];
+  /** A bit for every solid that sleeps; `null`: all are awake. */
+  asleep: Uint32Array | null;
 }
 
 /** Reads a pose frame; `null` for bytes that are none. */
@@ -236,8 +243,11 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   const view = new DataView(buffer);
   const u = (i: number) => view.getUint32(4 * i, true);
   if (u(0) !== MAGIC) return null;
-  const [tick, revision, flags, count, grabCount, gapCount, ghostCount, forceCount] = [u(1), u(2), u(3), u(4), u(5), u(6), u(7), u(10)];
-  const floats = STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count;
+  const [tick, revision, flags, count, grabCount, gapCount, ghostCount, forceCount, words] = [
+    u(1), u(2), u(3), u(4), u(5), u(6), u(7), u(10), u(11),
+  ];
+  if (words !== 0 && words !== Math.ceil(count / 32)) return null;
+  const floats = STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count + words;
   if (buffer.byteLength !== HEADER_BYTES + 4 * floats) return null;
   // Every platform with WebGL is little endian, so the bytes can be used where they are.
   const f = new Float32Array(buffer, HEADER_BYTES, floats);
@@ -302,12 +312,20 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     shown: f[25]!,
     from: f[26]!,
     to: f[27]!,
+    islands: f[28]!,
+    sleeping: f[29]!,
     poses,
     grabs,
     open,
     forces,
     ghosts,
+    asleep: words === 0 ? null : new Uint32Array(buffer, buffer.byteLength - 4 * words, words),
   };
+}
+
+/** Does a solid sleep? The world, number 0, does not. */
+export function isAsleep(f: Pick<Frame, 'asleep'>, solid: number): boolean {
+  return f.asleep !== null && solid > 0 && ((f.asleep[(solid - 1) >> 5]! >>> ((solid - 1) & 31)) & 1) === 1;
 }
 
 /** More time than allowed, by more than a clock on a busy machine may be off. */

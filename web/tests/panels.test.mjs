@@ -205,6 +205,33 @@ test('the budget slider changes the receipt, and the achieved error stands besid
   await until('no limit', async () => (await frame(page)).allowed === null);
 });
 
+test('what has come to rest sleeps: paler, counted, and awake at a touch', async () => {
+  const still = `scene gravity 0 -9.81 0; end
+solid still: shape box 0.3 1 0.3 at 0 -0.5 0; mass 1; color 0.85 0.3 0.25; end
+solid swings: shape box 1 0.3 0.3 at 0.5 0 0; mass 1; color 0.25 0.45 0.85; at 1 0 0; end
+joint a: ball; object2 still; end
+joint b: ball; object2 swings; frame1 1 0 0; end`;
+  const before = await text();
+  await command(page, { do: 'set-text', text: still });
+  await command(page, { do: 'mode', mode: 'dynamic' });
+  await command(page, { do: 'run', on: true });
+  await panel('settings');
+  const sleeps = () => page.evaluate(() => [1, 2].map((i) => linkwork.solids.sleeps(i)));
+  await until('one sleeps', async () => (await sleeps()).join() === 'true,false');
+  await until('it is counted', async () => (await page.locator('#receipt').innerText()).includes('1 of 2 islands asleep'));
+  await page.screenshot({ path: `${pictures}/asleep.png` });
+  await command(page, { do: 'grab', hand: 907, solid: 'still', point: [0, -1, 0], mode: 'pin' });
+  await command(page, { do: 'drag', hand: 907, position: [-0.5, -0.6, 0] });
+  await until('it wakes', async () => (await sleeps()).join() === 'false,false');
+  await command(page, { do: 'release', hand: 907 });
+  await page.uncheck('#sleep');
+  await until('it may not', async () => (await settings(page)).sleep === false);
+  await page.check('#sleep');
+  await until('it may', async () => (await settings(page)).sleep === true);
+  await command(page, { do: 'run', on: false });
+  await command(page, { do: 'set-text', text: before });
+});
+
 test('overlays can be switched, and a selected constraint shows both ends and its line', async () => {
   await panel('settings');
   for (const key of ['frames', 'limits', 'centres', 'forces']) await page.check(`#overlay-${key}`);

@@ -1,4 +1,4 @@
-//! A global allocator that counts: live bytes, and how often memory was asked for.
+//! A global allocator that counts: live bytes, the most of them at once, and how often memory was asked for.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -6,6 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn add(bytes: usize) {
+    let now = LIVE.fetch_add(bytes, Relaxed) + bytes;
+    PEAK.fetch_max(now, Relaxed);
+}
 
 /// The system's allocator, with a tally.
 struct Counting;
@@ -13,13 +19,13 @@ struct Counting;
 // SAFETY: every call is handed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size(), Relaxed);
+        add(layout.size());
         CALLS.fetch_add(1, Relaxed);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size(), Relaxed);
+        add(layout.size());
         CALLS.fetch_add(1, Relaxed);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc_zeroed(layout) }
@@ -30,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(at, layout) }
     }
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LIVE.fetch_add(size, Relaxed);
+        add(size);
         LIVE.fetch_sub(layout.size(), Relaxed);
         CALLS.fetch_add(1, Relaxed);
         // SAFETY: the caller's promises are passed on.
@@ -44,6 +50,16 @@ static ALLOCATOR: Counting = Counting;
 /// Bytes in use now.
 pub fn live() -> usize {
     LIVE.load(Relaxed)
+}
+
+/// The most bytes that were in use at once, since [`forget_peak`].
+pub fn peak() -> usize {
+    PEAK.load(Relaxed)
+}
+
+/// Starts over with what is in use now.
+pub fn forget_peak() {
+    PEAK.store(live(), Relaxed);
 }
 
 /// Requests for memory so far.

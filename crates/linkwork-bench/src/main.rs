@@ -6,6 +6,7 @@ mod caches;
 mod deadline;
 mod growth;
 mod machine;
+mod net;
 mod peers;
 mod scenes;
 mod solvers;
@@ -17,13 +18,14 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 7] = [
+const ALL: [Benchmark; 8] = [
     ("assembly", assembly::run),
     ("solvers", solvers::run),
     ("growth", growth::run),
     ("deadline", deadline::run),
     ("steps", steps::run),
     ("caches", caches::run),
+    ("net", net::run),
     ("peers", peers::run),
 ];
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{command, folder, linkwork, linkwork_with, text};
+use common::{command, folder, linkwork, linkwork_with, root, text};
 use std::io::Read;
 use std::process::Stdio;
 
@@ -263,4 +263,20 @@ fn check_shows_masses_and_what_holds_later() {
     let body = &found["bodies"][0];
     assert_eq!(body["center"], serde_json::json!([1.0, 0.0, 0.0]));
     assert!((body["inertia"][0].as_f64().unwrap() - 0.4 * 2.0 * 0.25).abs() < 1e-12, "{body}");
+}
+
+/// Finding F23: what `check` lists as a contradiction, or could not assemble in time, does not pass for sound.
+#[test]
+fn check_fails_on_every_contradiction_it_lists_and_when_time_runs_out() {
+    let text = std::fs::read_to_string(root().join("scenes/bricard.lw")).unwrap();
+    assert_eq!(linkwork_with(&["check", "-"], text.as_bytes()).code, 0);
+    for length in ["1.00001", "1.0002"] {
+        let longer = text.replace("frame1 -1 0 0 axis", &format!("frame1 -{length} 0 0 axis"));
+        let run = linkwork_with(&["check", "-"], longer.as_bytes());
+        assert!(run.stdout.contains("conflicting"), "{}", run.stdout);
+        assert_eq!(run.code, 1, "{length} m: {}", run.stdout);
+    }
+    let apart = text.replace("at 1 1 1", "at 3 1 2");
+    let run = linkwork_with(&["check", "-", "--budget-ms", "0.000001"], apart.as_bytes());
+    assert!(run.code == 1 && run.stdout.contains("when time ran out"), "{}", run.stdout);
 }

@@ -12,6 +12,7 @@ pub mod material;
 pub mod math;
 pub mod measure;
 pub mod mechanism;
+pub mod nodes;
 pub mod predict;
 pub mod record;
 pub mod rows;

@@ -9,6 +9,7 @@ use crate::force::{Force, Spring};
 use crate::joint::{Joint, JointId};
 use crate::material::Material;
 use crate::math::Vector;
+use crate::nodes::Places;
 use crate::solid::{Kernel, Solid, SolidId};
 use crate::trajectory::Trajectory;
 use std::collections::BTreeMap;
@@ -233,6 +234,10 @@ impl Mechanism {
     /// Changes whenever the topology may have changed: caches compare it.
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+    /// Which solids turn: all but particles.
+    pub(crate) fn places(&self) -> Places {
+        Places::new(self.solids.iter().map(|s| !s.particle))
     }
     /// First slot of the joint's counted angles.
     pub fn counter(&self, id: JointId) -> usize {

@@ -64,7 +64,8 @@ impl Frame {
         self.poses.clear();
         self.poses.extend((0..m.solids().len()).map(|i| s.pose(m, SolidId(i as u32))));
         self.velocities.clone_from(&s.velocities);
-        self.spins.clone_from(&s.spins);
+        self.spins.clear();
+        self.spins.extend(s.spins.iter());
         self.sample = sample;
     }
 

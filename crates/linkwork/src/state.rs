@@ -4,6 +4,7 @@ use crate::contact::ContactMemory;
 use crate::joint::{Direction, JointId};
 use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
+use crate::nodes::{Places, Turning};
 use crate::rows::{RowKey, Rows};
 use crate::solid::{Kernel, SolidId};
 use serde::{Deserialize, Serialize};
@@ -16,15 +17,15 @@ pub struct State {
     /// Centre of mass of each solid, world.
     #[serde(with = "plain::vectors")]
     pub centers: Vec<Vector>,
-    /// Orientation of each solid.
+    /// Orientation of each solid that is no particle.
     #[serde(with = "plain::turns")]
-    pub rotations: Vec<Rotation>,
+    pub rotations: Turning<Rotation>,
     /// Velocity of each centre of mass.
     #[serde(with = "plain::vectors")]
     pub velocities: Vec<Vector>,
-    /// Angular velocity of each solid, world axes.
-    #[serde(with = "plain::vectors")]
-    pub spins: Vec<Vector>,
+    /// Angular velocity of each solid that is no particle, world axes.
+    #[serde(with = "plain::turns")]
+    pub spins: Turning<Vector>,
     /// Counted angles (twists, limited rotations, screws) with their whole turns.
     pub angles: Vec<f64>,
     /// What the last step leaves for the next.
@@ -68,6 +69,14 @@ pub struct IslandMemory {
 }
 
 impl IslandMemory {
+    /// Steps without motion after which an island sleeps.
+    pub(crate) const STILL: u32 = 30;
+
+    /// Nothing has moved for long enough to sleep, under this gravity.
+    pub(crate) fn is_still(&self, gravity: [f64; 3]) -> bool {
+        self.still >= Self::STILL && self.gravity == gravity
+    }
+
     /// Did this block of rows act at the end of the last step?
     pub fn knows(&self, key: RowKey) -> bool {
         self.substep > 0.0 && self.keys.binary_search(&key).is_ok()
@@ -194,12 +203,13 @@ impl State {
             Kernel::Scripted(t) => m.trajectories[t.0 as usize].pose(0.0),
             _ => Pose::from_parts(solids[i].pose.translation, solids[i].pose.rotation.normalize()),
         };
+        let places = &m.places();
         let mut state = Self {
             time: 0.0,
             centers: (0..solids.len()).map(|i| pose(i).transform_point(solids[i].mass.center)).collect(),
-            rotations: (0..solids.len()).map(|i| pose(i).rotation).collect(),
+            rotations: Turning::new(places, (0..solids.len()).map(|i| pose(i).rotation)),
             velocities: solids.iter().map(|s| s.velocity).collect(),
-            spins: solids.iter().map(|s| s.spin).collect(),
+            spins: Turning::new(places, solids.iter().map(|s| s.spin)),
             // The turn nearest to the middle of the range: `limit r1 170 deg 190 deg` is met at -175 degrees.
             angles: m
                 .joints()
@@ -280,6 +290,16 @@ impl State {
         self.centers[id.index()] = pose.translation + self.rotations[id.index()] * m.solid(id).mass.center;
     }
 
+    /// Whether the solid has an orientation: particles have none.
+    pub fn turns(&self, solid: usize) -> bool {
+        self.rotations.places().of(solid).is_some()
+    }
+
+    /// Which nodes turn is the same for orientations and spins, and what the mechanism says.
+    pub(crate) fn has_places(&self, places: &Places) -> bool {
+        self.rotations.places() == places && self.spins.places() == places
+    }
+
     /// Wakes every island: for who changes velocities, forces or springs by hand.
     pub fn wake(&mut self) {
         self.memory.islands.iter_mut().for_each(|i| i.still = 0);
@@ -288,7 +308,10 @@ impl State {
     /// Moves one solid: translation of its centre and rotation vector, world axes.
     pub fn displace(&mut self, solid: usize, dq: &[f64; 6]) {
         self.centers[solid] += Vector::new(dq[0], dq[1], dq[2]);
-        self.rotations[solid] = (exp(Vector::new(dq[3], dq[4], dq[5])) * self.rotations[solid]).normalize();
+        if self.turns(solid) {
+            let turn = exp(Vector::new(dq[3], dq[4], dq[5]));
+            self.rotations[solid] = (turn * self.rotations[solid]).normalize();
+        }
     }
 
     /// Every number is finite, and so are the squares that energies are made of.
@@ -296,8 +319,8 @@ impl State {
         // A number times zero is zero; what is not finite, or becomes so, gives NaN, which no sum gets rid of. Looking at
         // each would branch. The factor leaves room for masses.
         let squares = |v: &[Vector]| v.iter().fold(0.0, |sum, v| sum + v.length_squared() * 1e100 * 0.0);
-        let sum = squares(&self.centers) + squares(&self.velocities) + squares(&self.spins);
-        let turns = self.rotations.iter().fold(0.0, |sum, q| sum + (q.x + q.y + q.z + q.w) * 0.0);
+        let sum = squares(&self.centers) + squares(&self.velocities) + squares(self.spins.values());
+        let turns = self.rotations.values().iter().fold(0.0, |sum, q| sum + (q.x + q.y + q.z + q.w) * 0.0);
         self.time.is_finite() && sum == 0.0 && turns == 0.0
     }
 
@@ -310,10 +333,10 @@ impl State {
             }
         };
         eat(self.time);
-        for v in self.centers.iter().chain(&self.velocities).chain(&self.spins) {
+        for v in self.centers.iter().chain(&self.velocities).chain(self.spins.values()) {
             v.to_array().into_iter().for_each(&mut eat);
         }
-        self.rotations.iter().flat_map(|q| q.to_array()).for_each(&mut eat);
+        self.rotations.values().iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
         for island in &self.memory.islands {
             eat(f64::from(island.solid));
@@ -358,15 +381,47 @@ mod plain {
             Ok(Vec::<u64>::deserialize(d)?.into_iter().map(RowKey).collect())
         }
     }
+    /// The values, and which nodes turn: nothing where all do.
     pub mod turns {
-        use crate::math::Rotation;
-        use serde::{Deserialize, Deserializer, Serializer};
+        use crate::math::{Rotation, Vector};
+        use crate::nodes::{AtRest, Turning};
+        use serde::de::Error;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-        pub fn serialize<S: Serializer>(list: &[Rotation], s: S) -> Result<S::Ok, S::Error> {
-            s.collect_seq(list.iter().map(|q| q.to_array()))
+        pub trait Plain: AtRest {
+            type Numbers: Serialize + for<'de> Deserialize<'de>;
+            fn numbers(&self) -> Self::Numbers;
+            fn of(numbers: Self::Numbers) -> Self;
         }
-        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Rotation>, D::Error> {
-            Ok(Vec::<[f64; 4]>::deserialize(d)?.into_iter().map(Rotation::from_array).collect())
+        impl Plain for Rotation {
+            type Numbers = [f64; 4];
+            fn numbers(&self) -> [f64; 4] {
+                self.to_array()
+            }
+            fn of(numbers: [f64; 4]) -> Self {
+                Rotation::from_array(numbers)
+            }
+        }
+        impl Plain for Vector {
+            type Numbers = [f64; 3];
+            fn numbers(&self) -> [f64; 3] {
+                self.to_array()
+            }
+            fn of(numbers: [f64; 3]) -> Self {
+                Vector::from_array(numbers)
+            }
+        }
+
+        pub fn serialize<S: Serializer, T: Plain>(list: &Turning<T>, s: S) -> Result<S::Ok, S::Error> {
+            let all = list.values().len() == list.len();
+            let turns: Vec<bool> = if all { Vec::new() } else { list.places().turns(list.len()).collect() };
+            let values: Vec<T::Numbers> = list.values().iter().map(Plain::numbers).collect();
+            (turns, values).serialize(s)
+        }
+        pub fn deserialize<'de, D: Deserializer<'de>, T: Plain>(d: D) -> Result<Turning<T>, D::Error> {
+            let (turns, values) = <(Vec<bool>, Vec<T::Numbers>)>::deserialize(d)?;
+            let values = values.into_iter().map(T::of).collect();
+            Turning::from_parts(values, &turns).ok_or_else(|| D::Error::custom("lengths differ"))
         }
     }
 }

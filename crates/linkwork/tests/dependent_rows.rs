@@ -269,7 +269,9 @@ fn one_length_wrong(name: &str) {
         let range = run.energies.range();
         // What jams hardly moves: then it is the weight that counts, and every step has to say that gaps are open.
         let jams = run.missed == run.steps && run.energies.gain <= 0.05 * lift(&m, &from);
-        faults.check(run.energies.gain <= 0.01 * range || jams, || format!("energy made: {}", words()));
+        // A run that flags itself may drift by what the method documents; one that does not, by a third of that.
+        let share = if run.missed > 0 { 0.03 } else { 0.01 };
+        faults.check(run.energies.gain <= share * range || jams, || format!("energy made: {}", words()));
         faults.check(leapt == 0.0 || off >= 1e-4, || format!("a leap of {leapt:.2e} m: {}", words()));
         faults.check(run.rejected.is_none(), || format!("rejected: {}", words()));
         if off < c.tolerance {
@@ -493,4 +495,24 @@ fn a_chain_that_is_too_short_rests() {
 #[test]
 fn a_four_bar_with_a_short_coupler_rests() {
     rests_in_its_compromise("four-bar", &read(&text("features/contradiction-loop")), 2.0);
+}
+
+/// Bricard's bars with one of them off by half a millimetre to five centimetres close at a few poses of the motion they
+/// no longer have, and assembly finds one by walking along it: no luck needed (finding F23).
+#[test]
+fn a_linkage_off_its_special_lengths_closes_elsewhere_on_its_way() {
+    let text = common::text("bricard");
+    let mut faults = Faults::new();
+    for off in [5e-4, 7e-4, 1e-3, 1.5e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.015, 0.02, 0.03, 0.05] {
+        for length in [1.0 + off, 1.0 - off] {
+            let longer = text.replace("frame1 -1 0 0 axis", &format!("frame1 -{length} 0 0 axis"));
+            assert_ne!(longer, text);
+            let m = common::read(&longer);
+            let mut s = State::new(&m);
+            let report = linkwork::assemble(&m, &mut s, &Default::default());
+            let good = report.outcome == linkwork::Outcome::Ok && report.restarts == 0;
+            faults.check(good, || format!("{length} m: {report:?}"));
+        }
+    }
+    faults.done(26);
 }

@@ -81,6 +81,9 @@ export function settings(app: App): Panel {
     void app.do(command.gravity(down.map((c) => c * x) as [number, number, number]));
   });
 
+  const sleep = h('input', { type: 'checkbox', id: 'sleep', onchange: () => void app.do(command.sleep(sleep.checked)) });
+  const sleepRow = h('label', { class: 'check' }, sleep, h('span', {}, 'Sleep at rest'), h('small', {}, 'what has come to rest is paler and costs nothing'));
+
   const grip = h(
     'select',
     { id: 'grip', onchange: () => (app.grabMode = grip.value as GrabMode) },
@@ -111,6 +114,7 @@ export function settings(app: App): Panel {
     step.set(Math.log10(s.step));
     iterations.set(s.iterations);
     gravity.set(Math.hypot(...s.gravity));
+    sleep.checked = s.sleep;
   });
 
   let last = 0;
@@ -133,6 +137,7 @@ export function settings(app: App): Panel {
       f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms${over ? ', over budget' : ''}`,
       ` · ${why}${f.coarse ? ' · coarse' : ''}${f.rough ? ' · rough: hands are springs' : ''}`,
       f.least && over ? ' · cannot be done for less' : '',
+      f.sleeping > 0 ? ` · ${f.sleeping} of ${f.islands} ${f.islands === 1 ? 'island' : 'islands'} asleep` : '',
     );
     receipt.dataset.over = String(over);
     receipt.dataset.used = String(f.used);
@@ -142,7 +147,7 @@ export function settings(app: App): Panel {
   const element = h(
     'div',
     {},
-    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row),
+    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row, sleepRow),
     h('fieldset', {}, h('legend', {}, 'Accuracy for time'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
     h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip)),
     h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),

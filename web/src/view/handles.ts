@@ -8,8 +8,10 @@ import type { Solids } from './solids';
 import type { Stage } from './stage';
 
 const HAND = 'handles';
-/** A place that is off by no more than this share of the scene is the same. */
+/** A place that is off by no more than this share of the scene is the same, once the hand is met. */
 const REST = 3e-7;
+/** Frames carry single precision: nearer than this share of a coordinate nothing can be told. */
+const SINGLE = 1.2e-7;
 
 export type HandlesMode = 'off' | 'move' | 'turn';
 
@@ -70,11 +72,22 @@ export class Handles {
   update(): void {
     this.controls.getHelper().visible = this.solid >= 0 && !this.stage.renderer.xr.isPresenting;
     if (this.solid < 0) return;
-    // What turns goes where the mechanism lets it: only the turn is asked for. Once it rests it is left alone, since a hand
-    // that moves is followed coarsely.
-    const led = this.hands.targetOf(HAND);
-    if (this.controls.dragging && this.mode === 'turn' && led && led.distanceTo(this.centre()) > REST * this.stage.radius) this.lead();
     if (!this.controls.dragging) this.follow();
+    else if (this.mode === 'turn' && this.strays()) this.lead();
+  }
+
+  /**
+   * What turns goes where the mechanism lets it: only the turn is asked for, so the place asked for follows the solid. Once
+   * the hand is met it is left alone, since one that moves is followed coarsely; until then the place must not keep any of
+   * the turn back, however little.
+   */
+  private strays(): boolean {
+    const led = this.hands.targetOf(HAND);
+    if (!led) return false;
+    const centre = this.centre();
+    const met = this.app.frame?.grabs.find((g) => g.hand === this.hands.numberOf(HAND))?.met ?? false;
+    const same = met ? REST * this.stage.radius : SINGLE * Math.max(...centre.toArray().map(Math.abs));
+    return led.distanceTo(centre) > same;
   }
 
   private choose(): void {

@@ -5,7 +5,7 @@
 
 import * as THREE from 'three';
 import { mergeVertices } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
-import type { SceneMessage, ShapeInfo } from '../protocol';
+import { isAsleep, type SceneMessage, type ShapeInfo } from '../protocol';
 import { dark } from './stage';
 
 interface Instance {
@@ -27,6 +27,9 @@ export interface Hit {
 
 /** What an instance looks like besides its own colour. */
 export type Mark = 'none' | 'hover' | 'selected' | 'held';
+
+/** How much of its colour a solid loses asleep. */
+const ASLEEP = 0.55;
 
 /** Rim and tint of each mark: what is held stands out most, by night as by day. */
 const RIMS: Record<Exclude<Mark, 'none'>, { light: number; dark: number; width: number; tint: number }> = {
@@ -122,6 +125,8 @@ export class Solids {
   private batches: Batch[] = [];
   private colors: THREE.Color[] = [];
   private marks = new Map<number, Mark>();
+  /** Which solids sleep, as the last frame said. */
+  asleep: Uint32Array | null = null;
   private hulls = new Map<THREE.BufferGeometry, THREE.BufferGeometry>();
   private rims: { solid: number; local: THREE.Matrix4; mesh: THREE.Mesh }[] = [];
   private paints = new Map<string, THREE.ShaderMaterial>();
@@ -143,6 +148,7 @@ export class Solids {
     this.group.clear();
     this.batches = [];
     this.marks.clear();
+    this.asleep = null;
     this.floors = [];
     this.matrices.length = 0;
     this.colors = scene.solids.map((s) => new THREE.Color().setRGB(...s.color, THREE.SRGBColorSpace));
@@ -195,12 +201,10 @@ export class Solids {
     // A frame or a pointer may still speak of the scene before.
     if (!this.colors[solid] || (this.marks.get(solid) ?? 'none') === mark) return;
     this.marks.set(solid, mark);
-    const color = this.colors[solid]!.clone();
     this.group.remove(...this.rims.filter((r) => r.solid === solid).map((r) => r.mesh));
     this.rims = this.rims.filter((r) => r.solid !== solid);
     if (mark !== 'none') {
       const shade = RIMS[mark][dark.matches ? 'dark' : 'light'];
-      color.lerp(new THREE.Color(shade), RIMS[mark].tint);
       const name = `${mark} ${shade}`;
       const paint = this.paints.get(name) ?? rim(shade, RIMS[mark].width);
       this.paints.set(name, paint);
@@ -218,6 +222,33 @@ export class Solids {
         }
       }
     }
+    this.paint(solid);
+  }
+
+  /** What sleeps is paler, until something wakes it. True when that has changed. */
+  rest(asleep: Uint32Array | null): boolean {
+    const before = { asleep: this.asleep };
+    this.asleep = asleep;
+    let any = false;
+    if (before.asleep === null && asleep === null) return any;
+    for (let i = 1; i < this.colors.length; i++) {
+      if (isAsleep(before, i) === isAsleep(this, i)) continue;
+      this.paint(i);
+      any = true;
+    }
+    return any;
+  }
+
+  sleeps(solid: number): boolean {
+    return isAsleep(this, solid);
+  }
+
+  /** The colour of a solid: its own, tinted by its mark, paler asleep. */
+  private paint(solid: number): void {
+    const color = this.colors[solid]!.clone();
+    const mark = this.marks.get(solid) ?? 'none';
+    if (mark !== 'none') color.lerp(new THREE.Color(RIMS[mark][dark.matches ? 'dark' : 'light']), RIMS[mark].tint);
+    if (isAsleep(this, solid)) color.lerp(new THREE.Color(dark.matches ? 0x3a4046 : 0xc9cdd2), ASLEEP);
     for (const { mesh, instances } of this.batches) {
       instances.forEach((instance, k) => {
         if (instance.solid !== solid) return;

@@ -41,6 +41,7 @@ pub fn encode(
     forces.sort_by(|a, b| b.1.length_squared().total_cmp(&a.1.length_squared()));
     forces.truncate(MOST_FORCES);
     let solids = session.mechanism().solid_count();
+    let asleep = asleep(session);
     let hash = session.hash();
     out.clear();
     for word in [
@@ -55,7 +56,7 @@ pub fn encode(
         hash as u32,
         (hash >> 32) as u32,
         forces.len() as u32,
-        0,
+        asleep.len() as u32,
     ] {
         out.extend(word.to_le_bytes());
     }
@@ -85,6 +86,19 @@ pub fn encode(
         numbers(out, force.to_array());
     }
     ghosts.iter().for_each(|g| poses(out, g));
+    asleep.iter().for_each(|word| out.extend(word.to_le_bytes()));
+}
+
+/// A bit for every solid that sleeps, the world left out; nothing at all where none does.
+fn asleep(session: &Session) -> Vec<u32> {
+    let sleeping = session.asleep();
+    let mut bits =
+        vec![0; if sleeping.is_empty() { 0 } else { session.mechanism().solid_count().div_ceil(32) }];
+    for solid in sleeping {
+        let i = solid.index() - 1;
+        bits[i / 32] |= 1 << (i % 32);
+    }
+    bits
 }
 
 /// The numbers about the whole. Their order is that of `decodeFrame` in the page.
@@ -107,6 +121,7 @@ fn stats(out: &mut Vec<u8>, r: &TickReport) {
     numbers(out, [r.receipt.tolerance, f64::from(r.receipt.due), r.receipt.dropped]);
     numbers(out, [r.timeline.first, r.timeline.last, r.timeline.shown].map(|n| n as f64));
     numbers(out, [r.timeline.from, r.timeline.to]);
+    numbers(out, [r.islands.count, r.islands.asleep].map(f64::from));
 }
 
 fn poses(out: &mut Vec<u8>, session: &Session) {
@@ -155,12 +170,12 @@ mod tests {
         assert_eq!(u64::from(word(8)) | u64::from(word(9)) << 32, s.hash());
         let gaps = word(6) as usize;
         assert_eq!(word(10), 0, "nothing has moved yet");
-        assert_eq!(bytes.len(), 56 + 4 * (28 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
+        assert_eq!(bytes.len(), 56 + 4 * (30 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
         let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[56 + 4 * i + k]));
         let p = s.pose(SolidId(2));
-        assert_eq!(float(28 + 7), p.translation.x as f32);
-        assert_eq!(float(28 + 13), p.rotation.w as f32);
-        assert_eq!([28 + 14, 28 + 15, 28 + 14 + 13].map(float), [5.0, 2.0, 2.0]);
+        assert_eq!(float(30 + 7), p.translation.x as f32);
+        assert_eq!(float(30 + 13), p.rotation.w as f32);
+        assert_eq!([30 + 14, 30 + 15, 30 + 14 + 13].map(float), [5.0, 2.0, 2.0]);
         let mut other = bytes.clone();
         other[TICK.start] ^= 1;
         assert!(same(&bytes, &other));

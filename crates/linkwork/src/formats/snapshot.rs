@@ -111,9 +111,10 @@ pub fn restore(m: &Mechanism, bytes: &[u8]) -> Result<State, Error> {
 fn is_sound(m: &Mechanism, s: &State) -> bool {
     let n = m.solids().len();
     [s.centers.len(), s.rotations.len(), s.velocities.len(), s.spins.len()] == [n; 4]
+        && s.has_places(&m.places())
         && s.angles.len() == m.counter_count()
         && s.is_finite()
-        && s.rotations.iter().all(|q| (q.length() - 1.0).abs() < 1e-6)
+        && s.rotations.values().iter().all(|q| (q.length() - 1.0).abs() < 1e-6)
         && s.angles.iter().all(|x| x.is_finite())
         && s.memory.islands.iter().all(|i| i.is_sound() && (i.solid as usize) < n)
         && s.memory.islands.is_sorted_by(|a, b| a.solid < b.solid)

@@ -5,6 +5,7 @@ use crate::force::{Force, Spring};
 use crate::graph::Island;
 use crate::joint::JointId;
 use crate::math::Vector;
+use crate::nodes::{Places, Turning};
 use crate::solid::{Kernel, Solid, SolidId};
 use crate::state::State;
 use crate::trajectory::Trajectory;
@@ -17,12 +18,16 @@ pub(crate) struct Part {
     pub mechanism: Mechanism,
     /// Per solid of the part: which one of the whole.
     pub solids: Vec<SolidId>,
+    /// Which of them turn.
+    places: Places,
     /// Per joint of the part: which one of the whole.
     pub joints: Vec<JointId>,
     /// Per spring, force and trajectory of the part, if it is made for motion: which one of the whole.
     springs: Vec<u32>,
     forces: Vec<u32>,
     trajectories: Vec<u32>,
+    /// Solids of the part that move, if it is made for motion: here and in the whole.
+    moving: Vec<[u32; 2]>,
 }
 
 impl Part {
@@ -54,7 +59,8 @@ impl Part {
             part.counter_count += joint.counted_ranges().count() as u32;
             part.joints.push(joint);
         }
-        Self { mechanism: part, solids, joints: island.joints.clone(), ..Self::default() }
+        let places = part.places();
+        Self { mechanism: part, solids, places, joints: island.joints.clone(), ..Self::default() }
     }
 
     /// Cuts out what moves together: these solids, with the joints, springs and forces on them and everything fixed or
@@ -99,7 +105,10 @@ impl Part {
         part.mechanism.outer_springs.clone_from(&part.springs);
         let on = |f: &crate::force::Force| moving.binary_search(&f.solid).is_ok();
         part.forces = (0..m.forces.len() as u32).filter(|k| on(&m.forces[*k as usize])).collect();
+        let moves = |k: &usize| part.mechanism.solids[*k].kernel != Kernel::Fixed;
+        part.moving = (0..solids.len()).filter(moves).map(|k| [k as u32, solids[k].0]).collect();
         part.solids = solids;
+        part.places = part.mechanism.places();
         part.refresh(m);
         part
     }
@@ -151,6 +160,38 @@ impl Part {
             && (&a.solids, &a.joints, &a.springs) == (&b.solids, &b.joints, &b.springs)
     }
 
+    /// Is the part's state the whole's share, bit by bit, but for what is remembered? Scripted and fixed solids included.
+    pub fn is_share(&self, m: &Mechanism, whole: &State, part: &State) -> bool {
+        let n = self.solids.len();
+        let same = |a: Vector, b: Vector| a.to_array().map(f64::to_bits) == b.to_array().map(f64::to_bits);
+        let vectors = |from: &[Vector], to: &[Vector]| {
+            to.len() == n && self.solids.iter().zip(to).all(|(s, v)| same(from[s.index()], *v))
+        };
+        let turns = part.rotations.len() == n
+            && self.solids.iter().zip(part.rotations.iter()).all(|(s, q)| {
+                whole.rotations[s.index()].to_array().map(f64::to_bits) == q.to_array().map(f64::to_bits)
+            });
+        part.time.to_bits() == whole.time.to_bits()
+            && turns
+            && vectors(&whole.centers, &part.centers)
+            && vectors(&whole.velocities, &part.velocities)
+            && part.spins.len() == n
+            && self.solids.iter().zip(part.spins.iter()).all(|(s, v)| same(whole.spins[s.index()], *v))
+            && (self.mechanism.counter_count == 0 || self.has_angles(m, whole, part))
+    }
+
+    fn has_angles(&self, m: &Mechanism, whole: &State, part: &State) -> bool {
+        let mut at = 0;
+        self.joints.iter().enumerate().all(|(k, j)| {
+            let count = self.mechanism.joints[k].counted_ranges().count();
+            let of_whole = &whole.angles[m.counter(*j)..m.counter(*j) + count];
+            at += count;
+            part.angles
+                .get(at - count..at)
+                .is_some_and(|own| own.iter().zip(of_whole).all(|(a, b)| a.to_bits() == b.to_bits()))
+        })
+    }
+
     /// The part's share of the whole's state. What the whole remembers of the part is not among it.
     pub fn gather(&self, m: &Mechanism, whole: &State, part: &mut State) {
         part.time = whole.time;
@@ -160,9 +201,8 @@ impl Part {
         };
         pick(&whole.centers, &mut part.centers);
         pick(&whole.velocities, &mut part.velocities);
-        pick(&whole.spins, &mut part.spins);
-        part.rotations.clear();
-        part.rotations.extend(self.solids.iter().map(|s| whole.rotations[s.index()]));
+        part.spins.refill(&self.places, self.solids.iter().map(|s| whole.spins[s.index()]));
+        part.rotations.refill(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()]));
         part.angles.clear();
         if self.mechanism.counter_count > 0 {
             for (k, j) in self.joints.iter().enumerate() {
@@ -174,14 +214,11 @@ impl Part {
 
     /// Puts everything that moves back into the whole's state.
     pub fn scatter(&self, m: &Mechanism, part: &State, whole: &mut State) {
-        for (k, s) in self.solids.iter().enumerate() {
-            if self.mechanism.solids[k].kernel != Kernel::Fixed {
-                let i = s.index();
-                whole.centers[i] = part.centers[k];
-                whole.rotations[i] = part.rotations[k];
-                whole.velocities[i] = part.velocities[k];
-                whole.spins[i] = part.spins[k];
-            }
+        for [k, i] in self.moving.iter().map(|at| at.map(|i| i as usize)) {
+            whole.centers[i] = part.centers[k];
+            whole.rotations[i] = part.rotations[k];
+            whole.velocities[i] = part.velocities[k];
+            whole.spins[i] = part.spins[k];
         }
         if self.mechanism.counter_count > 0 {
             self.put_back_angles(m, part, whole);
@@ -199,9 +236,9 @@ impl Part {
         State {
             time: whole.time,
             centers: pick(&whole.centers),
-            rotations: self.solids.iter().map(|s| whole.rotations[s.index()]).collect(),
+            rotations: Turning::new(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()])),
             velocities: pick(&whole.velocities),
-            spins: pick(&whole.spins),
+            spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])),
             angles,
             memory: Default::default(),
         }

@@ -36,16 +36,27 @@ fn three(x: &[f64], first: u32) -> Vector {
 }
 
 /// Half of row `k`.
-pub(super) fn half_row(arms: &[Vector; 2], k: usize, side: usize) -> HalfRow {
+pub(super) fn half_row(arms: &[Vector; 2], k: usize, side: usize, turns: bool) -> HalfRow {
     let t = Vector::AXES[k];
-    if side == 0 { half(-t, t.cross(arms[0])) } else { half(t, arms[1].cross(t)) }
+    let arm = if turns { arms[side] } else { Vector::ZERO };
+    if side == 0 { half(-t, t.cross(arm)) } else { half(t, arm.cross(t)) }
 }
 
 /// Arms and gaps of all ball joints at a state.
 pub(super) fn write(rows: &mut Rows, s: &State, turned: &[Matrix]) {
+    let places = s.rotations.places();
+    if places.is_all() {
+        // By far the most common: nothing to look up.
+        return write_with(rows, s, |node, lever| turned[node] * lever);
+    }
+    write_with(rows, s, |node, lever| places.of(node).map_or(lever, |at| turned[at] * lever));
+}
+
+#[inline(always)]
+fn write_with(rows: &mut Rows, s: &State, arm: impl Fn(usize, Vector) -> Vector) {
     for (b, arms) in rows.layout.balls.iter().zip(&mut rows.arms) {
         let [i, j] = b.solids.map(|s| s as usize);
-        let (r1, r2) = (turned[i] * b.levers[0], turned[j] * b.levers[1]);
+        let (r1, r2) = (arm(i, b.levers[0]), arm(j, b.levers[1]));
         let p2 = s.centers[j] + r2;
         let d = p2 - (s.centers[i] + r1);
         let first = b.first as usize;
@@ -94,6 +105,7 @@ pub(super) fn gaps(rows: &Rows) -> Gaps {
 }
 
 /// Adds what the forces along the rows do to the stiffness of solids (see [`Rows::tension`]).
+#[inline(always)]
 pub(super) fn tension(rows: &Rows, forces: &[f64], mut add: impl FnMut(usize, Vector, Vector)) {
     for (b, arms) in rows.layout.balls.iter().zip(&rows.arms) {
         let f = three(forces, b.first);

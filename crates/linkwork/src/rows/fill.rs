@@ -83,7 +83,9 @@ pub(super) struct Writer<'a> {
     pub first: usize,
     /// Rows written so far.
     pub filled: usize,
-    pub general: &'a mut [[HalfRow; 2]],
+    /// Columns of the block, in threes, and which of its solids turn.
+    pub general: &'a mut [[f64; 3]],
+    pub turns: [bool; 2],
     pub low: &'a mut [f64],
     pub high: &'a mut [f64],
     pub unit: &'a mut [Unit],
@@ -98,8 +100,18 @@ impl Writer<'_> {
     pub(super) fn push(&mut self, unit: Unit, row: [HalfRow; 2], low: f64, high: f64) {
         let r = self.filled;
         self.filled += 1;
-        if r < self.low.len() {
-            (self.general[r], self.unit[r], self.low[r], self.high[r]) = (row, unit, low, high);
+        if r >= self.low.len() {
+            return;
+        }
+        (self.unit[r], self.low[r], self.high[r]) = (unit, low, high);
+        let mut at = r * self.general.len() / self.low.len();
+        for (side, [x, y, z, a, b, c]) in row.into_iter().enumerate() {
+            self.general[at] = [x, y, z];
+            at += 1;
+            if self.turns[side] {
+                self.general[at] = [a, b, c];
+                at += 1;
+            }
         }
     }
 

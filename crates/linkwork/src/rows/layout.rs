@@ -17,19 +17,23 @@ pub(super) struct Layout {
     epoch: Option<u64>,
     /// Joints and springs that acted when it was made, if that depends on time.
     acting: Vec<bool>,
+    /// It does, because of a joint.
+    timed: bool,
     springs: usize,
     pub balls: Vec<Ball>,
     /// Groups that are not ball joints.
     pub others: Vec<u32>,
-    /// Rotation matrices of the solids.
+    /// Rotation matrices of the solids that turn.
     turned: Vec<Matrix>,
 }
 
-/// Who acts, joints first: empty where it does not depend on time.
-fn acting(m: &Mechanism, at: f64) -> impl Iterator<Item = bool> {
-    let timed = m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
-    let joints = m.joints().iter().map(move |j| j.holds_at(at));
-    joints.chain(m.springs.iter().map(move |s| acts(s, at))).filter(move |_| timed)
+/// Who acts, joints first: empty where it does not depend on time. `timed`: it does, because of a joint.
+fn acting(m: &Mechanism, at: f64, timed: bool) -> impl Iterator<Item = bool> {
+    let timed = timed || m.springs.iter().any(|s| s.during.is_some());
+    // Joints are large: where they need not be looked at they are not.
+    let joints = if timed { m.joints() } else { &[] };
+    let springs = if timed { &m.springs[..] } else { &[] };
+    joints.iter().map(move |j| j.holds_at(at)).chain(springs.iter().map(move |s| acts(s, at)))
 }
 
 fn acts(spring: &Spring, at: f64) -> bool {
@@ -56,7 +60,7 @@ impl Layout {
     fn holds(&self, m: &Mechanism, at: f64) -> bool {
         self.epoch == Some(m.epoch())
             && self.springs == m.springs.len()
-            && self.acting.iter().copied().eq(acting(m, at))
+            && self.acting.iter().copied().eq(acting(m, at, self.timed))
     }
 }
 
@@ -97,7 +101,8 @@ impl Rows {
             }
             self.layout.epoch = Some(m.epoch());
             self.layout.springs = m.springs.len();
-            self.layout.acting.extend(acting(m, at));
+            self.layout.timed = m.joints().iter().any(|j| j.during.is_some());
+            self.layout.acting.extend(acting(m, at, self.layout.timed));
         }
         self.write(m, s);
     }
@@ -128,6 +133,7 @@ impl Rows {
             joint: id,
             source: Source::Joint,
             solids: j.frames.map(|f| f.solid.index()),
+            turns: j.frames.map(|f| !m.solid(f.solid).particle),
             first: self.len(),
             count,
             kind: Kind::Ball { index: 0 },
@@ -144,7 +150,7 @@ impl Rows {
         for (k, drive) in j.drives.iter().enumerate() {
             let solids = j.frames.map(|f| f.solid.index());
             let law = super::motion::law_of(drive).1;
-            let group = self.single(id, Source::Drive(k as u32), solids, 1, law);
+            let group = self.single(m, id, Source::Drive(k as u32), solids, 1, law);
             self.push_general(m, Group { most_force: drive.max_force, weight: j.weight, ..group });
         }
     }
@@ -153,24 +159,33 @@ impl Rows {
         let (none, solids) = (JointId(u32::MAX), spring.solids.map(|i| i.index()));
         let Spring { stiffness, damping, .. } = *spring;
         if !is_short(m, spring) {
-            let group = self.single(none, Source::Spring(k), solids, 1, Law::Soft { stiffness, damping });
+            let group = self.single(m, none, Source::Spring(k), solids, 1, Law::Soft { stiffness, damping });
             return self.push_general(m, group);
         }
-        let group = self.single(none, Source::Spring(k), solids, 3, Law::Soft { stiffness, damping: 0.0 });
+        let group = self.single(m, none, Source::Spring(k), solids, 3, Law::Soft { stiffness, damping: 0.0 });
         self.push_general(m, group);
         if damping > 0.0 {
             let law = Law::Soft { stiffness: 0.0, damping };
-            let group = self.single(none, Source::Damper(k), solids, 1, law);
+            let group = self.single(m, none, Source::Damper(k), solids, 1, law);
             self.push_general(m, group);
         }
     }
 
     /// A block of something that is no joint.
-    fn single(&self, joint: JointId, source: Source, solids: [usize; 2], count: usize, law: Law) -> Group {
+    fn single(
+        &self,
+        m: &Mechanism,
+        joint: JointId,
+        source: Source,
+        solids: [usize; 2],
+        count: usize,
+        law: Law,
+    ) -> Group {
         Group {
             joint,
             source,
             solids,
+            turns: solids.map(|i| !m.solids()[i].particle),
             first: self.len(),
             count,
             kind: Kind::Ball { index: 0 },
@@ -192,10 +207,14 @@ impl Rows {
     }
 
     fn push_general(&mut self, m: &Mechanism, group: Group) {
-        let kind = Kind::General { row: self.general.len() as u32, block: self.points.len() as u32 };
+        let turns = group.turns != [false; 2];
+        let block = if turns { self.points.len() as u32 } else { u32::MAX };
+        let kind = Kind::General { at: self.general.len() as u32, block };
         self.layout.others.push(self.groups.len() as u32);
-        self.general.resize(self.general.len() + group.count, [[0.0; 6]; 2]);
-        self.points.push([Vector::ZERO; 2]);
+        self.general.resize(self.general.len() + group.count * group.stride(), [0.0; 3]);
+        if turns {
+            self.points.push([Vector::ZERO; 2]);
+        }
         self.push_group(m, Group { kind, ..group });
     }
 
@@ -218,7 +237,7 @@ impl Rows {
         self.bounces.clear();
         let mut layout = std::mem::take(&mut self.layout);
         layout.turned.clear();
-        layout.turned.extend(s.rotations.iter().map(|q| Matrix::from_quat(*q)));
+        layout.turned.extend(s.rotations.values().iter().map(|q| Matrix::from_quat(*q)));
         let others = std::mem::take(&mut layout.others);
         let turned = std::mem::take(&mut layout.turned);
         self.layout = layout;
@@ -231,12 +250,13 @@ impl Rows {
 
     fn write_general(&mut self, m: &Mechanism, s: &State, k: usize) {
         let g = self.groups[k];
-        let Kind::General { row, block } = g.kind else { return };
-        let rows = row as usize..row as usize + g.count;
+        let Kind::General { at, block } = g.kind else { return };
+        let columns = at as usize..at as usize + g.count * g.stride();
         let mut writer = Writer {
             first: g.first,
             filled: 0,
-            general: &mut self.general[rows],
+            general: &mut self.general[columns],
+            turns: g.turns,
             low: &mut self.low[g.range()],
             high: &mut self.high[g.range()],
             unit: &mut self.unit[g.range()],
@@ -251,6 +271,8 @@ impl Rows {
             Source::Damper(spring) => writer.spring(m, s, &m.springs[spring as usize], false),
         };
         debug_assert_eq!(writer.filled, g.count, "rows of {g:?}");
-        self.points[block as usize] = points;
+        if let Some(at) = self.points.get_mut(block as usize) {
+            *at = points;
+        }
     }
 }

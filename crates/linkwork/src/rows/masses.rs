@@ -3,10 +3,12 @@
 use crate::math::four::{Four, axes, rotated, wide};
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
+use crate::nodes::Places;
 use crate::rows::HalfRow;
 use crate::state::State;
 
-/// Per solid: zero for whatever may not move, so that infinite masses need no special case.
+/// Per solid: zero for whatever may not move, so that infinite masses need no special case. Inertias are kept of what
+/// turns only.
 #[derive(Clone, Debug, Default)]
 pub struct Masses {
     inverse_mass: Vec<f64>,
@@ -19,6 +21,8 @@ pub struct Masses {
     /// Mass and inertia in the solid's own axes; zero for whatever may not move or turn.
     mass: Vec<f64>,
     inertia: Vec<Matrix>,
+    /// Where each solid's inertia is.
+    places: Places,
     epoch: Option<u64>,
 }
 
@@ -48,12 +52,13 @@ impl Masses {
 
     /// Refreshes the world inertias, and everything else when the mechanism changed.
     pub fn update(&mut self, m: &Mechanism, s: &State) {
-        if self.epoch != Some(m.epoch()) || self.local.len() != m.solids().len() {
+        if self.epoch != Some(m.epoch()) || self.mass.len() != m.solids().len() {
             self.epoch = Some(m.epoch());
             self.inverse_mass.clear();
             self.local.clear();
             self.mass.clear();
             self.inertia.clear();
+            self.places = m.places();
             for solid in m.solids() {
                 let (w, j) = match solid.mobility {
                     _ if solid.is_fixed() => (0.0, Matrix::ZERO),
@@ -62,9 +67,11 @@ impl Masses {
                     None => (1.0 / solid.mass.mass, solid.mass.inertia.inverse()),
                 };
                 self.inverse_mass.push(w);
-                let j = if solid.particle { Matrix::ZERO } else { j };
-                self.local.push(j);
                 self.mass.push(if w > 0.0 { 1.0 / w } else { 0.0 });
+                if solid.particle {
+                    continue;
+                }
+                self.local.push(j);
                 self.inertia.push(if j.determinant() > 0.0 { j.inverse() } else { Matrix::ZERO });
             }
             self.inverse_inertia.clear();
@@ -77,14 +84,14 @@ impl Masses {
                 [entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2)]
             }));
         }
-        turn_all(&self.packs, &s.rotations, &mut self.inverse_inertia);
+        turn_all(&self.packs, s.rotations.values(), &mut self.inverse_inertia);
     }
 
     /// Makes every solid harder to turn, as if its mass were spread over a circle of this radius as well.
     pub fn stiffen(&mut self, radius: f64) {
         for i in 0..self.len() {
             let w = self.inverse_mass[i];
-            if w > 0.0 {
+            if w > 0.0 && self.width(i) == 6 {
                 // (I + m r^2)^-1 = (1 + m r^2 I^-1)^-1 I^-1
                 let j = self.inverse_inertia(i);
                 self.set_inverse_inertia(i, (Matrix::IDENTITY + j * (radius * radius / w)).inverse() * j);
@@ -95,13 +102,14 @@ impl Masses {
     /// Replaces the world inverse inertia of one solid, until the next update.
     pub(crate) fn set_inverse_inertia(&mut self, solid: usize, inverse: Matrix) {
         let (x, y, z) = (inverse.x_axis, inverse.y_axis, inverse.z_axis);
-        let to = &mut self.inverse_inertia[solid / 4];
+        let Some(at) = self.places.of(solid) else { return };
+        let to = &mut self.inverse_inertia[at / 4];
         for (to, x) in to.iter_mut().zip([x.x, x.y, x.z, y.y, y.z, z.z]) {
-            to.0[solid % 4] = x;
+            to.0[at % 4] = x;
         }
     }
 
-    /// World inverse inertias, upper triangles, four solids at a time; lanes past the last solid hold anything.
+    /// World inverse inertias of what turns, upper triangles, four solids at a time; lanes past the last hold anything.
     pub(crate) fn inverse_inertias(&mut self) -> &mut [[Four; 6]] {
         &mut self.inverse_inertia
     }
@@ -116,6 +124,16 @@ impl Masses {
         self.inverse_mass.is_empty()
     }
 
+    /// Numbers that a motion of this solid has: six, three of a particle.
+    #[inline]
+    pub fn width(&self, solid: usize) -> usize {
+        if self.places.of(solid).is_some() { 6 } else { 3 }
+    }
+
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// May anything move this solid?
     pub fn moves(&self, solid: usize) -> bool {
         self.inverse_mass[solid] > 0.0
@@ -124,6 +142,9 @@ impl Masses {
     /// `M^-1 f` of one solid.
     pub fn accelerate(&self, solid: usize, f: &HalfRow) -> HalfRow {
         let w = self.inverse_mass[solid];
+        if self.width(solid) == 3 {
+            return [f[0] * w, f[1] * w, f[2] * w, 0.0, 0.0, 0.0];
+        }
         let r = self.inverse_inertia(solid) * Vector::new(f[3], f[4], f[5]);
         [f[0] * w, f[1] * w, f[2] * w, r.x, r.y, r.z]
     }
@@ -140,17 +161,17 @@ impl Masses {
 
     /// Inertia about the centre of mass in the solid's own axes; zero when nothing may turn it.
     pub fn inertia(&self, solid: usize) -> &Matrix {
-        &self.inertia[solid]
+        self.places.of(solid).map_or(&Matrix::ZERO, |at| &self.inertia[at])
     }
 
     /// Inverse inertia in the solid's own axes.
     pub fn local_inverse_inertia(&self, solid: usize) -> &Matrix {
-        &self.local[solid]
+        self.places.of(solid).map_or(&Matrix::ZERO, |at| &self.local[at])
     }
 
     /// May anything turn this solid?
     pub fn turns(&self, solid: usize) -> bool {
-        self.mass[solid] > 0.0 && self.inertia[solid].x_axis.x > 0.0
+        self.mass[solid] > 0.0 && self.inertia(solid).x_axis.x > 0.0
     }
 
     /// World inverse inertia.
@@ -162,7 +183,8 @@ impl Masses {
     /// Its upper triangle.
     #[inline]
     pub(crate) fn upper_inverse_inertia(&self, solid: usize) -> [f64; 6] {
-        let (k, l) = (&self.inverse_inertia[solid / 4], solid % 4);
+        let Some(at) = self.places.of(solid) else { return [0.0; 6] };
+        let (k, l) = (&self.inverse_inertia[at / 4], at % 4);
         [k[0].0[l], k[1].0[l], k[2].0[l], k[3].0[l], k[4].0[l], k[5].0[l]]
     }
 }

@@ -28,6 +28,7 @@ pub use masses::Masses;
 
 use crate::joint::{JointId, Rank};
 use crate::math::{Matrix, Vector};
+use crate::nodes::Places;
 use crate::state::State;
 
 /// What a row's value is measured in.
@@ -46,6 +47,8 @@ pub struct Group {
     pub joint: JointId,
     /// Indices of the two solids.
     pub solids: [usize; 2],
+    /// Which of them turn: rows have three columns for a particle, six for anything else.
+    pub turns: [bool; 2],
     /// First row.
     pub first: usize,
     /// Number of rows.
@@ -75,11 +78,11 @@ pub enum Kind {
         /// Place among the ball joints.
         index: u32,
     },
-    /// Rows written out in full.
+    /// Rows written out in full, with the columns that their solids have.
     General {
-        /// First row among those written out.
-        row: u32,
-        /// Place among such blocks.
+        /// First column, in threes.
+        at: u32,
+        /// Place among the blocks that know where forces act; `u32::MAX` between particles, where that turns nothing.
         block: u32,
     },
 }
@@ -112,6 +115,14 @@ impl Group {
     pub fn is_primary(&self) -> bool {
         self.rank == Rank::Primary && self.compliance == 0.0
     }
+    /// Columns of one of its rows, in threes.
+    fn stride(&self) -> usize {
+        2 + self.turns[0] as usize + self.turns[1] as usize
+    }
+    /// Where the columns of row `k` for a side begin among those of the block, in threes.
+    fn column(&self, k: usize, side: usize) -> usize {
+        k * self.stride() + if side == 0 { 0 } else { 1 + self.turns[0] as usize }
+    }
     /// Its rows.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.count
@@ -133,9 +144,10 @@ pub struct Rows {
     group_at: Vec<u32>,
     /// Per ball joint: from the centres of mass to the second anchor.
     arms: Vec<[Vector; 2]>,
-    /// Per row that is written out: answer to the first and the second solid.
-    general: Vec<[HalfRow; 2]>,
-    /// Per block of such rows: where forces act on the two solids, world.
+    /// Rows that are written out, one after the other: answer to the first and to the second solid, each to a translation
+    /// and, unless it is a particle, to a rotation.
+    general: Vec<[f64; 3]>,
+    /// Per block of such rows with something that turns: where forces act on the two solids, world.
     points: Vec<[Vector; 2]>,
     /// Per row: least allowed `J dq`.
     pub low: Vec<f64>,
@@ -270,8 +282,13 @@ impl Rows {
     #[inline(always)]
     pub fn half_row(&self, g: &Group, k: usize, side: usize) -> HalfRow {
         match g.kind {
-            Kind::Ball { index } => ball::half_row(&self.arms[index as usize], k, side),
-            Kind::General { row, .. } => self.general[row as usize + k][side],
+            Kind::Ball { index } => ball::half_row(&self.arms[index as usize], k, side, g.turns[side]),
+            Kind::General { at, .. } => {
+                let at = at as usize + g.column(k, side);
+                let [x, y, z] = self.general[at];
+                let [a, b, c] = if g.turns[side] { self.general[at + 1] } else { [0.0; 3] };
+                [x, y, z, a, b, c]
+            }
         }
     }
 
@@ -313,9 +330,19 @@ impl Rows {
 
     /// `J v` of one row.
     pub(crate) fn speed(&self, row: usize, s: &State) -> f64 {
-        let solids = self.groups[self.group_at[row] as usize].solids;
-        let [a, b] = solids.map(|i| twist(s, i));
-        self.along(row, [&a, &b])
+        let g = &self.groups[self.group_at[row] as usize];
+        (0..2).map(|side| self.side_speed(g, row - g.first, side, s)).sum()
+    }
+
+    /// What one solid adds to the speed of row `k` of a block.
+    fn side_speed(&self, g: &Group, k: usize, side: usize, s: &State) -> f64 {
+        let i = g.solids[side];
+        if g.turns[side] {
+            return dot6(&self.half_row(g, k, side), &twist(s, i));
+        }
+        let [x, y, z, ..] = self.half_row(g, k, side);
+        let v = s.velocities[i];
+        x * v.x + y * v.y + z * v.z
     }
 
     /// `out[row] = J dq`.
@@ -355,7 +382,9 @@ impl Rows {
             for side in 0..2 {
                 let w = self.pull(g, side, lambda);
                 out[g.solids[side]].linear += w.linear;
-                out[g.solids[side]].angular += w.angular;
+                if g.turns[side] {
+                    out[g.solids[side]].angular += w.angular;
+                }
             }
         }
     }
@@ -378,9 +407,8 @@ impl Rows {
         out.resize(self.len(), 0.0);
         ball::speeds(self, s, out);
         for g in self.others() {
-            let [a, b] = g.solids.map(|i| twist(s, i));
             for k in 0..g.count {
-                out[g.first + k] = dot6(&self.half_row(g, k, 0), &a) + dot6(&self.half_row(g, k, 1), &b);
+                out[g.first + k] = self.side_speed(g, k, 0, s) + self.side_speed(g, k, 1, s);
             }
         }
     }
@@ -390,25 +418,17 @@ impl Rows {
         ball::gaps(self)
     }
 
-    /// The stiffness `(F.r) 1 - sym(r F^T)` of all solids under these forces: its upper triangle (see `step/tension.rs`).
-    pub(crate) fn tension(&self, s: &State, forces: &[f64], out: &mut [[f64; 6]]) {
+    /// The stiffness `(F.r) 1 - sym(r F^T)` of all solids that turn under these forces: its upper triangle (see
+    /// `step/tension.rs`).
+    pub(crate) fn tension(&self, s: &State, forces: &[f64], places: &Places, out: &mut [[f64; 6]]) {
         out.fill([0.0; 6]);
-        let mut add = |solid: usize, r: Vector, f: Vector| {
-            let (x, y, z) = (f.x * r.x, f.y * r.y, f.z * r.z);
-            let k = &mut out[solid];
-            k[0] += y + z;
-            k[1] -= 0.5 * (r.x * f.y + f.x * r.y);
-            k[2] -= 0.5 * (r.x * f.z + f.x * r.z);
-            k[3] += x + z;
-            k[4] -= 0.5 * (r.y * f.z + f.y * r.z);
-            k[5] += x + y;
-        };
-        ball::tension(self, forces, &mut add);
+        ball::tension(self, forces, |solid, r, f| add_tension(out, places, solid, r, f));
         for g in self.others() {
             let Kind::General { block, .. } = g.kind else { continue };
+            let Some(points) = self.points.get(block as usize) else { continue };
             let f = self.pull(g, 1, forces).linear;
             for (side, f) in [(0, -f), (1, f)] {
-                add(g.solids[side], self.points[block as usize][side] - s.centers[g.solids[side]], f);
+                add_tension(out, places, g.solids[side], points[side] - s.centers[g.solids[side]], f);
             }
         }
     }
@@ -433,19 +453,38 @@ impl Rows {
 
 #[cfg(test)]
 impl Rows {
-    /// Every row written out, none known by its arms: what tests change afterwards.
-    pub(crate) fn write_out(&mut self) -> &mut Vec<[HalfRow; 2]> {
-        let general: Vec<[HalfRow; 2]> = (0..self.len()).map(|r| self.row(r)).collect();
+    /// Every row written out with all its columns, none known by its arms, and then changed by a test.
+    pub(crate) fn rewrite(&mut self, mut change: impl FnMut(usize, &mut [HalfRow; 2])) {
+        let mut all: Vec<[HalfRow; 2]> = (0..self.len()).map(|r| self.row(r)).collect();
+        all.iter_mut().enumerate().for_each(|(r, row)| change(r, row));
         self.layout.clear();
         self.arms.clear();
+        self.general.clear();
         self.points = vec![[Vector::ZERO; 2]; self.groups.len()];
         for (k, g) in self.groups.iter_mut().enumerate() {
-            g.kind = Kind::General { row: g.first as u32, block: k as u32 };
+            g.kind = Kind::General { at: self.general.len() as u32, block: k as u32 };
             self.layout.others.push(k as u32);
+            for (row, side) in g.range().flat_map(|r| [(r, 0), (r, 1)]) {
+                let [x, y, z, a, b, c] = all[row][side];
+                self.general.push([x, y, z]);
+                self.general.extend(g.turns[side].then_some([a, b, c]));
+            }
         }
-        self.general = general;
-        &mut self.general
     }
+}
+
+/// Adds what a force at an arm does to the stiffness of a solid that turns.
+#[inline(always)]
+fn add_tension(out: &mut [[f64; 6]], places: &Places, solid: usize, r: Vector, f: Vector) {
+    let Some(at) = places.of(solid) else { return };
+    let (x, y, z) = (f.x * r.x, f.y * r.y, f.z * r.z);
+    let k = &mut out[at];
+    k[0] += y + z;
+    k[1] -= 0.5 * (r.x * f.y + f.x * r.y);
+    k[2] -= 0.5 * (r.x * f.z + f.x * r.z);
+    k[3] += x + z;
+    k[4] -= 0.5 * (r.y * f.z + f.y * r.z);
+    k[5] += x + y;
 }
 
 /// Velocity and spin of a solid.

@@ -1,6 +1,6 @@
 //! Every kernel against finite differences at random poses, and momentum of every row.
 
-use super::{Kind, Rows};
+use super::{HalfRow, Kind, Masses, Rows, Wrench, dot6, half, twist};
 use crate::joint::{AngleRange, Curve, Direction, Frame, Joint, Mask, Range, Rank, Region, TwistRange};
 use crate::math::{Pose, Random, Vector, exp};
 use crate::{JointId, Mechanism, PlacedShape, Solid, SolidId, State};
@@ -70,8 +70,18 @@ pub(crate) fn every_joint(a: u32, b: u32, r: &mut Random) -> Vec<(&'static str, 
 
 /// Two bars with centres of mass away from their origins.
 pub(crate) fn two_solids(r: &mut Random) -> Mechanism {
+    two_nodes(r, [false; 2])
+}
+
+/// Two bars or particles.
+fn two_nodes(r: &mut Random, particles: [bool; 2]) -> Mechanism {
     let mut m = Mechanism::new();
-    for name in ["a", "b"] {
+    for (name, particle) in ["a", "b"].into_iter().zip(particles) {
+        if particle {
+            let p = r.cube();
+            m.add_solid(Solid::particle(name, 0.7).at(p.x, p.y, p.z)).unwrap();
+            continue;
+        }
         let shape = PlacedShape::cuboid(0.3, 0.5, 0.9).moved(Pose::from_translation(r.cube()));
         let solid = Solid::new(name).with_shape(shape, 1.5).turned(exp(r.ball() * 3.0));
         let p = r.cube();
@@ -112,12 +122,15 @@ fn nearly_reversed(j: &Joint, s: &State) -> bool {
     swings || twists || aligned
 }
 
+/// Solids and particles, in all pairs.
+const PAIRS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
 #[test]
 fn rows_match_finite_differences() {
     let mut r = Random::new(1);
     let mut checked = 0;
-    for _ in 0..20 {
-        let base = two_solids(&mut r);
+    for round in 0..36 {
+        let base = two_nodes(&mut r, if round < 20 { [false; 2] } else { PAIRS[round % 4] });
         for (name, joint) in every_joint(1, 2, &mut r) {
             let mut m = base.clone();
             m.add_joint(joint.clone()).unwrap();
@@ -153,6 +166,58 @@ fn rows_match_finite_differences() {
         }
     }
     assert!(checked > 50_000, "{checked}");
+}
+
+/// Every operator against the rows one by one, for solids and particles.
+#[test]
+fn operators_are_those_of_the_rows() {
+    let mut r = Random::new(4);
+    for particles in PAIRS {
+        let base = two_nodes(&mut r, particles);
+        for (name, joint) in every_joint(1, 2, &mut r) {
+            let mut m = base.clone();
+            m.add_joint(joint).unwrap();
+            m.add_joint(Joint::distance(frame(2, &mut r), frame(0, &mut r), 0.3)).unwrap();
+            let mut s = State::new(&m);
+            for i in 1..3 {
+                (s.velocities[i], s.spins[i]) = (r.cube(), r.cube());
+            }
+            let (rows, _) = values(&m, &s);
+            let masses = Masses::new(&m, &s);
+            let n = rows.len();
+            let lambda: Vec<f64> = (0..n).map(|_| r.signed()).collect();
+            let (mut speeds, mut applied) = (Vec::new(), vec![0.0; n]);
+            rows.speeds(&s, &mut speeds);
+            let twists: Vec<HalfRow> = (0..3).map(|i| twist(&s, i)).collect();
+            rows.apply(&twists, &mut applied);
+            let (mut wrenches, mut moved) = (vec![Wrench::default(); 3], vec![[0.0; 6]; 3]);
+            rows.collect(&lambda, &mut wrenches);
+            rows.apply_transposed(&lambda, &masses, &mut moved);
+            let mut sums = [[0.0; 6]; 3];
+            for row in 0..n {
+                let (halves, solids) = (rows.row(row), rows.solids(row));
+                let speed = dot6(&halves[0], &twists[solids[0]]) + dot6(&halves[1], &twists[solids[1]]);
+                for x in [speeds[row], applied[row], rows.speed(row, &s)] {
+                    assert!((x - speed).abs() < 1e-12, "{name} {particles:?} row {row}: {x} {speed}");
+                }
+                for side in 0..2 {
+                    assert!(
+                        masses.width(solids[side]) == 6 || halves[side][3..] == [0.0; 3],
+                        "{name} {particles:?} row {row}: a particle is turned"
+                    );
+                    let sum = &mut sums[solids[side]];
+                    sum.iter_mut().zip(&halves[side]).for_each(|(s, j)| *s += j * lambda[row]);
+                }
+            }
+            for i in 1..3 {
+                let w = wrenches[i];
+                let same = |a: &HalfRow, b: &HalfRow| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+                let wrench = half(w.linear, if masses.width(i) == 6 { w.angular } else { Vector::ZERO });
+                assert!(same(&wrench, &sums[i]), "{name} {particles:?}: {w:?} {:?}", sums[i]);
+                assert!(same(&moved[i], &masses.accelerate(i, &sums[i])), "{name} {particles:?}");
+            }
+        }
+    }
 }
 
 #[test]

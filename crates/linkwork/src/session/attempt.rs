@@ -56,6 +56,7 @@ impl Session {
             solver_iterations: effort.solver_iterations as usize,
             max_rotation: self.settings.max_rotation,
             most_substeps: effort.substeps.max(1) as usize,
+            sleep: self.settings.sleep,
             ..StepConfig::default()
         }
     }

@@ -23,6 +23,7 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
         speed: 1.0,
         budget_ms: None,
         policy: Policy::default(),
+        sleep: d.sleep,
     };
     let s = &scene.settings;
     let (now, before) = match now {

@@ -177,6 +177,11 @@ pub enum Command {
         /// How many.
         count: u32,
     },
+    /// Lets islands sleep that have come to rest, or keeps them awake.
+    Sleep {
+        /// Let them.
+        on: bool,
+    },
     /// Free fall.
     Gravity {
         /// Acceleration, world.
@@ -243,8 +248,11 @@ pub enum Command {
 impl Command {
     /// Does it set how things move from here on?
     pub(super) fn changes_motion(&self) -> bool {
-        use Command::{Gravity, Iterations, Method, Mode, Solver, SolverIterations, TimeStep, Tolerance};
-        let rules = matches!(self, Gravity { .. } | Method { .. } | Mode { .. } | TimeStep { .. });
+        use Command::{
+            Gravity, Iterations, Method, Mode, Sleep, Solver, SolverIterations, TimeStep, Tolerance,
+        };
+        let rules =
+            matches!(self, Gravity { .. } | Method { .. } | Mode { .. } | Sleep { .. } | TimeStep { .. });
         let accuracy =
             matches!(self, Iterations { .. } | Solver { .. } | SolverIterations { .. } | Tolerance { .. });
         rules || accuracy

@@ -42,15 +42,16 @@ impl Moment {
         let same = |a: &[Vector], b: &[Vector]| b.get(..solids) == Some(a);
         self.state.time == now.time
             && same(&self.state.centers, &now.centers)
-            && now.rotations.get(..solids) == Some(&self.state.rotations[..])
+            && (0..solids).all(|i| now.rotations[i] == self.state.rotations[i])
             && same(&self.state.velocities, &now.velocities)
-            && same(&self.state.spins, &now.spins)
+            && (0..solids).all(|i| now.spins[i] == self.state.spins[i])
     }
 }
 
 fn bytes(s: &State) -> usize {
     std::mem::size_of::<State>()
-        + s.centers.len() * 13 * 8
+        + s.centers.len() * 6 * 8
+        + s.spins.values().len() * 7 * 8
         + s.angles.len() * 8
         + s.memory.islands.iter().map(|i| i.size()).sum::<usize>()
 }

@@ -46,7 +46,8 @@ pub use document::Files;
 pub use grip::MOST_HANDS;
 pub use log::{Entry, Log, ReplayError, VERSION, replay, replay_with};
 pub use report::{
-    Effort, Energies, Gap, GrabReport, Limit, Momenta, Receipt, Settings, TickReport, Timeline, WorstJoint,
+    Effort, Energies, Gap, GrabReport, Islands, Limit, Momenta, Receipt, Settings, TickReport, Timeline,
+    WorstJoint,
 };
 
 use crate::math::{Pose, Rotation, Vector};
@@ -200,6 +201,12 @@ impl Session {
     /// The pose of a solid of the scene.
     pub fn pose(&self, id: SolidId) -> Pose {
         self.state.pose(&self.base, id)
+    }
+    /// Solids of the scene that slept through the last step.
+    pub fn asleep(&self) -> Vec<SolidId> {
+        let sleeps = self.settings.mode == Mode::Dynamic;
+        let all = self.workspace.sleepers().filter(|s| sleeps && s.index() < self.base.solids().len());
+        all.collect()
     }
     /// Poses of all solids of the scene, the world first.
     pub fn poses(&self) -> impl Iterator<Item = Pose> + '_ {

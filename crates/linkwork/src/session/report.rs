@@ -32,6 +32,22 @@ pub struct Settings {
     pub budget_ms: Option<f64>,
     /// How the work is spent.
     pub policy: Policy,
+    /// Islands that have come to rest are not stepped until something wakes them.
+    #[serde(default = "on")]
+    pub sleep: bool,
+}
+
+fn on() -> bool {
+    true
+}
+
+/// Parts that nothing connects, each stepped by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Islands {
+    /// How many the last step had.
+    pub count: u32,
+    /// How many of them slept through it.
+    pub asleep: u32,
 }
 
 /// The counts that a step was allowed: what the budget in milliseconds was turned into. Logged, so that a run repeats
@@ -211,6 +227,9 @@ pub struct TickReport {
     pub momentum: Momenta,
     /// Why the last step was not taken, if it was not.
     pub rejected: Option<String>,
+    /// What stood still.
+    #[serde(default)]
+    pub islands: Islands,
     /// The recorded past.
     pub timeline: Timeline,
     /// [`super::Session::hash`], sixteen hexadecimal digits.

@@ -176,6 +176,14 @@ impl Session {
         crate::step::rigid_gaps(&self.rows)
     }
 
+    fn islands(&self) -> Islands {
+        let (count, asleep) = match self.settings.mode {
+            Mode::Dynamic => self.workspace.islands(),
+            Mode::Kinematic => (0, 0),
+        };
+        Islands { count: count as u32, asleep: asleep as u32 }
+    }
+
     fn report(&mut self, steps: u32, braked: u32, sum: Done, receipt: Receipt) -> TickReport {
         let gaps = self.gaps_now();
         let known = self.forces_known.then_some((&self.workspace, &self.reach_workspace));
@@ -201,6 +209,7 @@ impl Session {
             },
             momentum: Momenta { linear: p.linear.to_array(), angular: p.angular.to_array() },
             rejected: self.rejected.map(str::to_owned),
+            islands: self.islands(),
             timeline: self.history.timeline(),
             hash: hex(self.hash()),
         }

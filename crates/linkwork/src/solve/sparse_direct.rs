@@ -12,8 +12,8 @@ use crate::rows::{Group, Masses, Rows};
 #[derive(Clone, Default)]
 pub struct SparseDirect {
     parts: Vec<Part>,
-    /// The pattern that was analysed: per group the solids, first row and row count.
-    pattern: Vec<([usize; 2], usize, usize)>,
+    /// The pattern that was analysed.
+    pattern: Vec<Pattern>,
     moves: Vec<bool>,
     /// Rows that take part. Empty: all.
     active: Vec<bool>,
@@ -25,6 +25,22 @@ pub struct SparseDirect {
     pivots: Pivots,
     /// A conflict replaced the exact factor by a regularised one.
     regularised: bool,
+}
+
+/// What the analysis knows of a block: its solids, which of them turn, first row and row count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pattern {
+    solids: [u32; 2],
+    first: u32,
+    count: u16,
+    turns: [bool; 2],
+}
+
+impl Pattern {
+    fn of(g: &Group) -> Self {
+        let solids = g.solids.map(|s| s as u32);
+        Self { solids, first: g.first as u32, count: g.count as u16, turns: g.turns }
+    }
 }
 
 /// One island.
@@ -50,9 +66,7 @@ impl SparseDirect {
     fn is_current(&self, rows: &Rows, masses: &Masses) -> bool {
         self.pattern.len() == rows.groups.len()
             && self.moves.len() == masses.len()
-            && super::parallel::all_pairs(&rows.groups, &self.pattern, |g, p| {
-                (g.solids, g.first, g.count) == *p
-            })
+            && super::parallel::all_pairs(&rows.groups, &self.pattern, |g, p| Pattern::of(g) == *p)
             && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
     }
 
@@ -114,7 +128,7 @@ impl LinearSolver for SparseDirect {
         if self.is_current(rows, masses) {
             return;
         }
-        self.pattern = rows.groups.iter().map(|g| (g.solids, g.first, g.count)).collect();
+        self.pattern = rows.groups.iter().map(Pattern::of).collect();
         self.moves = (0..masses.len()).map(|i| masses.moves(i)).collect();
         let mut sets = Sets::new(masses.len());
         let ends = |g: &Group| g.solids.map(|s| masses.moves(s).then_some(s));

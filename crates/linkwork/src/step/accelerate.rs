@@ -291,7 +291,7 @@ pub(super) fn project_start(piece: &Piece, s: &mut State, w: &mut IslandWork, do
         return;
     }
     w.relinearise(piece, s, piece.begin);
-    let before = s.velocities.iter().chain(&s.spins).fold(0.0, |m: f64, v| m.max(v.length()));
+    let before = s.velocities.iter().chain(s.spins.values()).fold(0.0, |m: f64, v| m.max(v.length()));
     project_velocities(s, w, piece.c, done);
     let most = w.dq.as_flattened().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
     if most > 1e-6 * before {

@@ -9,8 +9,10 @@
 //! 2. **Gently** once more from the same start: stiffer still, until no rotation needs truncation. Closes long chains.
 //! 3. **Levenberg-Marquardt** from the best pose seen: the same system with `A + mu`, each step accepted only if the sum
 //!    of squared gaps falls. Ends in a pose that no small motion improves.
-//! 4. **Restarts**: the solids at the open joints are kicked, more of them each time, and 1-3 start over.
-//! 5. If gaps remain everywhere, the constraints **conflict**: the best least-squares pose is kept, and refined by rank:
+//! 4. **Along the valley** where hardly anything is left: a linkage that moves only because its lengths agree closes, once
+//!    one length is a little off, somewhere else on the way it used to go (see `valley`).
+//! 5. **Restarts**: the solids at the open joints are kicked, more of them each time, and 1-3 start over.
+//! 6. If gaps remain everywhere, the constraints **conflict**: the best least-squares pose is kept, and refined by rank:
 //!    primary constraints exactly, secondary ones sharing what is left (see `compromise`).
 //!
 //! Islands are assembled one by one.
@@ -18,12 +20,13 @@
 mod compromise;
 #[cfg(test)]
 mod tests;
+mod valley;
 
 use crate::graph::{Graph, Island};
 use crate::joint::JointId;
 use crate::math::{Matrix, Random, Vector};
 use crate::mechanism::{Mechanism, Part};
-use crate::rows::{Gaps, Masses, Rows};
+use crate::rows::{Gaps, HalfRow, Masses, Rows, dot6};
 use crate::solve::{Bounded, LinearSolver, SolverKind, Work};
 use crate::state::State;
 
@@ -228,6 +231,8 @@ struct Assembler<'a> {
 /// docs/assembly.md).
 const NEWTON: usize = 60;
 const MARQUARDT: usize = 200;
+/// A damped solve is not asked for the exact answer of rows that depend on each other.
+const BARELY: f64 = 1e-14;
 
 /// While gaps are wide, solids turn as if their mass were spread this many gaps wide: a linearised turn is only good for
 /// motions much smaller than its lever, and slender or light parts would spin instead of coming near. The effect
@@ -266,7 +271,7 @@ impl<'a> Assembler<'a> {
     /// The whole chain; leaves `rows` filled at the final pose.
     fn run(&mut self, state: &mut State) -> Outcome {
         let start = state.clone();
-        let mut search = self.search(state);
+        let mut search = self.search_widely(state);
         let mut best = (self.rows.merit(), state.clone());
         let tries = if self.config.iterations.is_some() { 0 } else { self.affordable_restarts() };
         let mut random = Random::new(self.config.seed ^ (self.numbers.0 as u64) << 32);
@@ -300,6 +305,16 @@ impl<'a> Assembler<'a> {
             state.angles[a.slot] = a.value;
         }
         outcome
+    }
+
+    /// A search, and where it ends nearly closed, along the valley it ended in.
+    fn search_widely(&mut self, state: &mut State) -> Search {
+        let found = self.search(state);
+        let open = matches!(found, Search::Stuck | Search::Limit);
+        if open && self.config.iterations.is_none() && !self.limit() && self.walk(state) {
+            return Search::Closed;
+        }
+        found
     }
 
     /// Restarts cost whole searches: fewer of them on large islands, where conflicts are reported rather than fought.
@@ -350,8 +365,12 @@ impl<'a> Assembler<'a> {
             if radius > 0.0 {
                 self.masses.stiffen(radius);
             }
+            let barely = damping.map(|mu| {
+                self.soften(mu);
+                BARELY
+            });
             let report =
-                self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, damping, &work);
+                self.bounded.solve(self.solver.as_mut(), &self.rows, &self.masses, solids, barely, &work);
             self.solver_iterations += report.solve.iterations;
             if !gentle || self.largest_turn() <= GENTLE.min(self.config.max_rotation) || self.out_of_time() {
                 break;
@@ -360,6 +379,27 @@ impl<'a> Assembler<'a> {
         }
         self.displace(state);
         self.iterations += 1;
+    }
+
+    /// Levenberg's damping: every row gives way alike, by `mu` of the mean row's answer. What the step then descends is
+    /// the sum of squared gaps itself; damping each row by its own answer would descend another sum, and a pose where
+    /// that one is flat would be taken for a conflict.
+    fn soften(&mut self, mu: f64) {
+        let Self { rows, masses, .. } = self;
+        let answer = |i: usize, j: HalfRow| {
+            if masses.moves(i) { dot6(&j, &masses.accelerate(i, &j)) } else { 0.0 }
+        };
+        let mut sum = 0.0;
+        for g in &rows.groups {
+            for r in g.range() {
+                let [a, b] = rows.row(r);
+                sum += answer(g.solids[0], a) + answer(g.solids[1], b);
+            }
+        }
+        let n = rows.len();
+        let mean = sum / n.max(1) as f64;
+        rows.softness.clear();
+        rows.softness.resize(n, mu * mean);
     }
 
     /// The largest rotation that `bounded.dq` asks of a solid.
@@ -491,7 +531,7 @@ impl<'a> Assembler<'a> {
             if next < merit {
                 flat = if next > merit * (1.0 - 1e-9) { flat + 1 } else { 0 };
                 (merit, gap) = (next, next_gap);
-                mu = (mu * 0.3_f64).max(1e-9);
+                mu = (mu * 0.3_f64).max(1e-13);
             } else {
                 *state = before;
                 self.fill(state);

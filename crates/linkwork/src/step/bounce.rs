@@ -7,6 +7,7 @@
 
 use super::{IslandWork, Piece};
 use crate::math::Vector;
+use crate::nodes::Turning;
 use crate::rows::Law;
 use crate::state::State;
 
@@ -18,7 +19,7 @@ pub(crate) struct Bounce {
     /// Energy when the substep began.
     energy: f64,
     velocities: Vec<Vector>,
-    spins: Vec<Vector>,
+    spins: Turning<Vector>,
     lambda: Vec<f64>,
 }
 

@@ -145,7 +145,7 @@ impl IslandWork {
                 sum.kinetic += 0.5 * spin.dot(*self.masses.inertia(i) * spin);
             }
         }
-        if !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0) {
+        if self.springy {
             self.probe.fill_motion(m, s, at, |_| crate::joint::Rank::Primary);
             for g in &self.probe.groups {
                 if let Law::Soft { stiffness, .. } = g.law {
@@ -158,7 +158,7 @@ impl IslandWork {
         sum
     }
 
-    /// How the energy changed over a substep that began with `before` at `start`, beside what is allowed.
+    /// How the energy changed over a substep that began with `before` at `start`, beside what is allowed; and what it is now.
     pub(super) fn balance(
         &mut self,
         piece: &Piece,
@@ -166,7 +166,7 @@ impl IslandWork {
         before: Ledger,
         start: &State,
         s: &State,
-    ) -> EnergyReport {
+    ) -> (EnergyReport, Ledger) {
         let Piece { m, h, .. } = *piece;
         let after = self.ledger(m, s, piece.end);
         let (mut turn, mut kick, mut work) = (0.0_f64, 0.0, 0.0);
@@ -217,7 +217,7 @@ impl IslandWork {
             + 0.5 * (before.springs + after.springs)
             + self.touch.lifted / RETRY
             + rounding;
-        EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }
+        (EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }, after)
     }
 }
 

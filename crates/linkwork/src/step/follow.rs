@@ -11,6 +11,7 @@
 //! where a hand is out of reach it is what takes the swinging out.
 
 use super::free::Wrench;
+use super::island::Island;
 use super::{IslandWork, StepConfig, Workspace};
 use crate::joint::{JointId, Rank};
 use crate::math::{Vector, log};
@@ -83,7 +84,7 @@ const BOUND_ROUNDS: usize = 4;
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, how: Follow) -> FollowReport {
-    let w = &mut w.whole;
+    let Workspace { whole: w, islands, asleep, .. } = w;
     let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
@@ -152,6 +153,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     }
     report.gaps = held_gaps(w);
     report.open = open_gap(w);
+    wake(s, w, &start, islands, asleep);
     report.moved = s.centers.iter().zip(&start.centers).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     if let Some(h) = over {
         w.lambda.iter_mut().for_each(|l| *l /= h * h);
@@ -171,7 +173,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
         if unmet {
             let has = kinetic(s, w, &start);
             let keep = if has > had { (had / has).sqrt() } else { 1.0 } / (1.0 + UNMET_BRAKE * h);
-            for i in touched(s, w, &start) {
+            for i in touched(s, w, &start).collect::<Vec<_>>() {
                 s.velocities[i] *= keep;
                 s.spins[i] *= keep;
             }
@@ -181,10 +183,26 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     report
 }
 
+/// Islands of which the correction moved something wake.
+fn wake(s: &mut State, w: &IslandWork, start: &State, islands: &[Island], asleep: &[bool]) {
+    if !asleep.contains(&true) {
+        return;
+    }
+    if s.memory.islands.len() != islands.len() {
+        return s.wake();
+    }
+    let moved: Vec<usize> = touched(s, w, start).collect();
+    for (k, island) in islands.iter().enumerate().filter(|(k, _)| asleep[*k]) {
+        if island.part.solids.iter().any(|id| moved.binary_search(&id.index()).is_ok()) {
+            s.memory.islands[k].still = 0;
+        }
+    }
+}
+
 /// Solids that the correction moved.
-fn touched(s: &State, w: &IslandWork, start: &State) -> Vec<usize> {
-    let moved = |i: &usize| s.centers[*i] != start.centers[*i] || s.rotations[*i] != start.rotations[*i];
-    (0..s.centers.len()).filter(|i| w.masses.moves(*i)).filter(moved).collect()
+fn touched<'a>(s: &'a State, w: &'a IslandWork, start: &'a State) -> impl Iterator<Item = usize> + 'a {
+    let moved = move |i: &usize| s.centers[*i] != start.centers[*i] || s.rotations[*i] != start.rotations[*i];
+    (0..s.centers.len()).filter(move |i| w.masses.moves(*i)).filter(moved)
 }
 
 /// Kinetic energy of what the correction moved.
@@ -193,7 +211,7 @@ fn kinetic(s: &State, w: &IslandWork, start: &State) -> f64 {
         let spin = s.rotations[i].inverse() * s.spins[i];
         w.masses.mass(i) * s.velocities[i].length_squared() + spin.dot(*w.masses.inertia(i) * spin)
     };
-    touched(s, w, start).into_iter().map(of).sum()
+    touched(s, w, start).map(of).sum()
 }
 
 /// The second impulse: primary rows and grips keep still, relative to where their other side goes; `unmet` hands count as

@@ -7,7 +7,9 @@ use super::{
 };
 use crate::contact::ContactReport;
 use crate::joint::JointId;
+use crate::math::Vector;
 use crate::mechanism::{Mechanism, Part};
+use crate::rows::Gaps;
 use crate::state::{IslandMemory, State};
 
 /// Steps for which care is taken before a step is solved exactly again.
@@ -23,8 +25,6 @@ const GAP_PIECES: usize = 64;
 const JAM: f64 = 0.01;
 /// What is left of the allowance of a single step in the account of the whole run: starts from rest need some.
 const FIRST: f64 = 1e-3;
-/// Steps without motion after which an island sleeps.
-const STILL: u32 = 30;
 /// It does not move: less than this share of the tolerance in a step.
 const REST: f64 = 0.01;
 
@@ -49,6 +49,12 @@ pub(crate) struct Island {
     /// The assemblies that it is made of, and the scripted solids that it touches (see `workspace.rs`).
     pub members: Vec<u32>,
     pub touched: Vec<crate::solid::SolidId>,
+    /// The lowest solid that moves: by it the island is known.
+    pub solid: u32,
+    /// What explains energy, and of which mechanism and method.
+    balance: Option<(u64, Method, bool, Balance)>,
+    /// The energy of `state`, as the last step found it, and under which gravity.
+    ledger: Option<(Vector, Ledger)>,
 }
 
 impl Island {
@@ -64,7 +70,9 @@ impl Island {
             moving.chain(j.distance).collect::<Vec<_>>()
         });
         let size = levers.fold(0.0, f64::max);
-        Self { part, restless, size, ..Self::default() }
+        let first = (0..m.solids().len()).find(|i| !m.solids()[*i].is_fixed());
+        let solid = first.map_or(0, |i| part.solids[i].0);
+        Self { part, restless, size, solid, ..Self::default() }
     }
 
     /// The same, made of these assemblies and near these scripted solids.
@@ -73,15 +81,9 @@ impl Island {
         self
     }
 
-    /// The lowest solid that moves: by it the island is known.
-    pub fn solid(&self) -> u32 {
-        let m = &self.part.mechanism;
-        let first = (0..m.solids().len()).find(|i| !m.solids()[*i].is_fixed());
-        first.map_or(0, |i| self.part.solids[i].0)
-    }
-
-    pub fn is_asleep(&self, m: &Mechanism, memory: &IslandMemory, c: &StepConfig) -> bool {
-        c.sleep && !self.restless && memory.still >= STILL && memory.gravity == m.gravity.to_array()
+    /// Something is driven, scripted or acts only for a while: it never sleeps.
+    pub fn is_restless(&self) -> bool {
+        self.restless
     }
 
     /// What its joints pull with at the end of the last step.
@@ -96,22 +98,41 @@ impl Island {
     /// Takes its share of the whole's state; it is the one at place `k` of those that the whole remembers.
     pub fn gather(&mut self, m: &Mechanism, whole: &State, k: usize) {
         self.part.refresh(m);
-        self.part.gather(m, whole, &mut self.state);
-        self.state.memory.own_mut().clone_from(&whole.memory.islands[k]);
+        // Usually it is where the last step left it. Looking costs less than copying, and much is known of it then.
+        if self.ledger.is_none() || !self.part.is_share(m, whole, &self.state) {
+            self.part.gather(m, whole, &mut self.state);
+            self.ledger = None;
+        }
+        let (own, remembered) = (self.state.memory.own_mut(), &whole.memory.islands[k]);
+        if *own != *remembered {
+            own.clone_from(remembered);
+        }
+    }
+
+    /// What explains its energy.
+    fn balance(&mut self, method: Method) -> Balance {
+        let (m, touches) = (&self.part.mechanism, !self.work.touch.is_empty());
+        match self.balance {
+            Some((epoch, of, with, balance)) if (epoch, of, with) == (m.epoch(), method, touches) => balance,
+            _ => {
+                let balance = Balance::new(m, method, touches);
+                self.balance = Some((m.epoch(), method, touches, balance));
+                balance
+            }
+        }
     }
 
     /// One step of the island's state: by the plain method, with care, in substeps, in that order, until the energy and
     /// the gaps say that it can be believed. The report tells what came of it.
     pub fn step(&mut self, c: &StepConfig) {
         self.by_impulses = c.method == Method::Variational;
+        let of = self.balance(c.method);
         let (m, w) = (&self.part.mechanism, &mut self.work);
-        w.begin(m, c);
+        let epoch = w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
-        let start = Start {
-            of: Balance::new(m, c.method, !w.touch.is_empty()),
-            open,
-            ledger: w.ledger(m, &self.state, self.state.time),
-        };
+        let known = self.ledger.take().filter(|(gravity, _)| !epoch && *gravity == m.gravity);
+        let ledger = known.map_or_else(|| w.ledger(m, &self.state, self.state.time), |(_, known)| known);
+        let start = Start { of, open, ledger };
         let jam = start.jams_beyond(self.size, c);
         let IslandMemory { care, substep, .. } = *self.state.memory.own();
         // What was never stepped is closed first, if it can be.
@@ -119,7 +140,7 @@ impl Island {
             return self.rest_in_compromise(c);
         }
         let mut attempt = Attempt {
-            pieces: method::least_pieces(m, &self.state, c),
+            pieces: method::least_pieces(&w.masses, &self.state, c),
             careful: care > 0 && c.iterations >= 4,
             last_try: false,
             contradict: open > CONTRADICTION * c.tolerance,
@@ -129,7 +150,9 @@ impl Island {
         let retries = start.of.retries() && c.iterations >= 4;
         let mut best: Option<Outcome> = None;
         let mut spent = (0, 0);
+        let mut tries = 0;
         let end = loop {
+            tries += 1;
             attempt.last_try = 2 * attempt.pieces > c.most_substeps || w.is_over(c);
             self.trial.clone_from(&self.state);
             let mut outcome = attempt.run(m, &self.state, &mut self.trial, w, c, &start);
@@ -148,7 +171,7 @@ impl Island {
         if substep == 0.0 && end.gap > jam {
             return self.rest_in_compromise(c);
         }
-        self.finish(end, care, c);
+        self.finish(end, care, tries == 1, c);
     }
 
     /// Constraints that contradict each other by far leave no motion to compute: the island rests, and its gaps are made
@@ -162,8 +185,8 @@ impl Island {
             Piece { m, c: &once, h: c.dt, begin, end, last_try: true, careful: true, contradict: true };
         let s = &mut self.state;
         s.time = end;
-        s.velocities.fill(crate::math::Vector::ZERO);
-        s.spins.fill(crate::math::Vector::ZERO);
+        s.velocities.fill(Vector::ZERO);
+        s.spins.fill(Vector::ZERO);
         super::free::move_scripted(m, s, c.dt, end);
         let mut done = Advanced::default();
         for _ in 0..ROUNDS {
@@ -195,7 +218,8 @@ impl Island {
         };
     }
 
-    fn finish(&mut self, end: Outcome, care: u32, c: &StepConfig) {
+    /// `current`: rows are those of the outcome.
+    fn finish(&mut self, end: Outcome, care: u32, current: bool, c: &StepConfig) {
         let (part, w) = (&self.part.mechanism, &mut self.work);
         let mut report = StepReport { rejected: end.rejected, ..StepReport::default() };
         report.iterations = end.done.iterations;
@@ -219,12 +243,14 @@ impl Island {
             report.energy.drift = memory.drift;
             let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
+            self.ledger = Some((part.gravity, end.ledger));
             let made = !end.energy_is_explained && end.energy.change > 0.0;
             if made && !end.driven && end.of.retries() {
                 clamp(&mut self.state, w, &mut report.energy);
+                self.ledger = None;
             }
             let clock = w.start(c);
-            report.gaps = w.final_gaps(part, &self.state);
+            report.gaps = if current { end.gaps } else { w.final_gaps(part, &self.state) };
             w.stop(c, clock, |s| &mut s.rows);
             report.missed = !(report.gaps.worst() <= c.tolerance);
             self.rest(c);
@@ -241,10 +267,11 @@ impl Island {
         let still = !(0..s.centers.len()).any(moves);
         let memory = s.memory.own_mut();
         memory.gravity = self.part.mechanism.gravity.to_array();
-        memory.still = if still { (memory.still + 1).min(STILL) } else { 0 };
-        if c.sleep && !self.restless && memory.still >= STILL {
-            s.velocities.fill(crate::math::Vector::ZERO);
-            s.spins.fill(crate::math::Vector::ZERO);
+        memory.still = if still { (memory.still + 1).min(IslandMemory::STILL) } else { 0 };
+        if c.sleep && !self.restless && memory.still >= IslandMemory::STILL {
+            self.ledger = None;
+            s.velocities.fill(Vector::ZERO);
+            s.spins.fill(Vector::ZERO);
         }
     }
 }
@@ -311,6 +338,9 @@ struct Outcome {
     gape: f64,
     gap: f64,
     contacts: ContactReport,
+    gaps: Gaps,
+    /// The energy at the end.
+    ledger: Ledger,
     rejected: Option<Rejected>,
 }
 
@@ -337,6 +367,8 @@ impl Attempt {
             gape: f64::INFINITY,
             gap: f64::INFINITY,
             contacts: ContactReport::default(),
+            gaps: Gaps::default(),
+            ledger: start.ledger,
             rejected: None,
         };
         let mut piece = Piece {
@@ -401,7 +433,8 @@ impl Outcome {
 
     /// Looks at the energy and the gaps of the whole step.
     fn weigh(&mut self, whole: &Piece, start: &Start, from: &State, s: &State, w: &mut IslandWork) {
-        let gap = w.final_gaps(whole.m, s).worst();
+        self.gaps = w.final_gaps(whole.m, s);
+        let gap = self.gaps.worst();
         self.gap = gap;
         // Few iterations are a budget, and leave what they leave.
         let few = whole.c.iterations < 4 || whole.c.tolerance == 0.0 || !start.of.closes();
@@ -413,7 +446,7 @@ impl Outcome {
         } else {
             (from, start.ledger)
         };
-        self.energy = w.balance(whole, start.of, ledger, from, s);
+        (self.energy, self.ledger) = w.balance(whole, start.of, ledger, from, s);
         self.excess = self.energy.excess(start.of, ledger);
         self.energy_is_explained = self.energy.is_explained(start.of, ledger);
         w.closed = closed;

@@ -2,7 +2,8 @@
 //!
 //! The arithmetic is that of `rotation.rs`, with a fixed number of terms and no trigonometry; four solids fill one wide
 //! register, and the long chains of dependent operations of one solid hide behind each other. Multiplications and
-//! additions stay separate, so that the bits are the same with and without wide registers.
+//! additions stay separate, so that the bits are the same with and without wide registers. Particles go in packs of their
+//! own: a straight line, and nothing that turns.
 
 use super::free::Wrench;
 use crate::math::four::{
@@ -16,6 +17,8 @@ use crate::state::State;
 #[derive(Clone, Debug, Default)]
 struct Pack {
     solids: [u32; 4],
+    /// Where they are among the nodes that turn.
+    places: [u32; 4],
     inverse_mass: Four,
     mass: Four,
     /// One where the solid can turn, zero where not.
@@ -35,11 +38,24 @@ struct Pack {
     turn: Three,
 }
 
+/// Four particles: what moves, and nothing that turns.
+#[derive(Clone, Debug, Default)]
+struct Points {
+    solids: [u32; 4],
+    inverse_mass: Four,
+    /// Zero where a lane repeats the one before.
+    once: Four,
+    center: Three,
+    /// Momentum after the first half of the forces.
+    linear: Three,
+}
+
 /// All movable solids in packs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lanes {
     epoch: Option<u64>,
     packs: Vec<Pack>,
+    points: Vec<Points>,
     energies: (f64, f64),
 }
 
@@ -95,16 +111,47 @@ wide! {
         let mut energy = Four::default();
         for p in packs {
             p.center = load(&p.solids, &s.centers);
-            let q = p.solids.map(|i| s.rotations[i as usize]);
+            let q = p.places.map(|i| s.rotations.values()[i as usize]);
             p.rotation =
                 [Four(q.map(|q| q.x)), Four(q.map(|q| q.y)), Four(q.map(|q| q.z)), Four(q.map(|q| q.w))];
             p.axes = axes(&p.rotation);
             let (push, twist) = wrenches(&p.solids, forces);
             p.linear = plus(times(load(&p.solids, &s.velocities), p.mass), times(push, half));
-            let spin = into_body(&p.axes, load(&p.solids, &s.spins));
+            let spin = into_body(&p.axes, load(&p.places, s.spins.values()));
             p.angular = plus(out_of_body(&p.axes, symmetric(&p.inertia, spin)), times(twist, half));
             p.turn = times(spin, half * p.turns);
             energy += kinetic(p, p.linear, into_body(&p.axes, p.angular));
+        }
+        energy.0.iter().sum()
+    }
+}
+
+wide! {
+    /// The same for particles.
+    fn begin_points(points: &mut [Points], s: &State, masses: &Masses, forces: &[Wrench], h: f64) -> f64 {
+        let half = Four::all(0.5 * h);
+        let mut energy = Four::default();
+        for p in points {
+            p.center = load(&p.solids, &s.centers);
+            let mass = Four(p.solids.map(|i| masses.mass(i as usize)));
+            p.linear = plus(times(load(&p.solids, &s.velocities), mass), times(pushes(&p.solids, forces), half));
+            energy += dot(p.linear, p.linear) * p.inverse_mass * p.once;
+        }
+        energy.0.iter().sum()
+    }
+}
+
+wide! {
+    /// Particles at the end of the step under these impulses. Tells twice their kinetic energy.
+    fn place_points(points: &[Points], s: &mut State, impulses: &[Wrench], h: f64) -> f64 {
+        let mut energy = Four::default();
+        for p in points {
+            let linear = plus(p.linear, pushes(&p.solids, impulses));
+            let center = plus(p.center, times(linear, p.inverse_mass * Four::all(h)));
+            energy += dot(linear, linear) * p.inverse_mass * p.once;
+            for k in 0..4 {
+                s.centers[p.solids[k] as usize] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
+            }
         }
         energy.0.iter().sum()
     }
@@ -129,7 +176,7 @@ wide! {
                 let i = p.solids[k] as usize;
                 s.centers[i] = Vector::new(center[0].0[k], center[1].0[k], center[2].0[k]);
                 let q = rotation.map(|q| q.0[k]);
-                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
+                s.rotations.values_mut()[p.places[k] as usize] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
             }
         }
         Some(energy.0.iter().sum())
@@ -140,6 +187,13 @@ wide! {
 #[inline(always)]
 fn kinetic(p: &Pack, linear: Three, angular: Three) -> Four {
     (dot(linear, linear) * p.inverse_mass + dot(angular, symmetric(&p.inverse, angular))) * p.once
+}
+
+/// The linear part alone.
+#[inline(always)]
+fn pushes(solids: &[u32; 4], of: &[Wrench]) -> Three {
+    let f = solids.map(|i| of[i as usize].linear);
+    [Four(f.map(|f| f.x)), Four(f.map(|f| f.y)), Four(f.map(|f| f.z))]
 }
 
 #[inline(always)]
@@ -158,7 +212,8 @@ impl Lanes {
             self.gather(masses);
             self.epoch = Some(epoch);
         }
-        self.energies = (begin(&mut self.packs, s, forces, h), 0.0);
+        let points = begin_points(&mut self.points, s, masses, forces, h);
+        self.energies = (begin(&mut self.packs, s, forces, h) + points, 0.0);
     }
 
     /// Looks for the turns from nothing again.
@@ -167,12 +222,22 @@ impl Lanes {
     }
 
     fn gather(&mut self, masses: &Masses) {
-        let moving: Vec<u32> = (0..masses.len() as u32).filter(|i| masses.moves(*i as usize)).collect();
+        let moving = (0..masses.len() as u32).filter(|i| masses.moves(*i as usize));
+        let (moving, points): (Vec<u32>, Vec<u32>) = moving.partition(|i| masses.width(*i as usize) == 6);
+        // A pack that is not full repeats its last solid: the same numbers are written twice.
+        let four = |chunk: &[u32]| -> [u32; 4] { std::array::from_fn(|k| chunk[k.min(chunk.len() - 1)]) };
+        let once = |chunk: &[u32]| Four(std::array::from_fn(|l| f64::from(u8::from(l < chunk.len()))));
+        self.points.clear();
+        self.points.extend(points.chunks(4).map(|chunk| Points {
+            solids: four(chunk),
+            inverse_mass: Four(four(chunk).map(|i| masses.inverse_mass(i as usize))),
+            once: once(chunk),
+            ..Points::default()
+        }));
         self.packs.clear();
         for chunk in moving.chunks(4) {
-            let last = chunk[chunk.len() - 1];
-            // A pack that is not full repeats its last solid: the same numbers are written twice.
-            let solids = std::array::from_fn(|k| chunk.get(k).copied().unwrap_or(last));
+            let solids = four(chunk);
+            let place = |i: u32| masses.places().of(i as usize).map_or(0, |at| at as u32);
             let of = |f: &dyn Fn(usize) -> f64| Four(solids.map(|i| f(i as usize)));
             let triangle = |f: &dyn Fn(usize, usize, usize) -> f64| {
                 [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].map(|(r, c)| of(&|i| f(i, r, c)))
@@ -185,10 +250,11 @@ impl Lanes {
             };
             self.packs.push(Pack {
                 solids,
+                places: solids.map(place),
                 inverse_mass: of(&|i| masses.inverse_mass(i)),
                 mass: of(&|i| masses.mass(i)),
                 turns: of(&|i| f64::from(u8::from(masses.turns(i)))),
-                once: Four(std::array::from_fn(|l| f64::from(u8::from(l < chunk.len())))),
+                once: once(chunk),
                 inertia: triangle(&inertia),
                 inverse: triangle(&inverse),
                 ..Pack::default()
@@ -200,7 +266,8 @@ impl Lanes {
     /// there to be an answer.
     pub fn place(&mut self, s: &mut State, impulses: &[Wrench], h: f64, rough: bool) -> bool {
         let energy = place(&mut self.packs, s, impulses, h, rough);
-        self.energies.1 = energy.unwrap_or(f64::INFINITY);
+        let points = place_points(&self.points, s, impulses, h);
+        self.energies.1 = energy.map_or(f64::INFINITY, |e| e + points);
         energy.is_some()
     }
 
@@ -212,7 +279,12 @@ impl Lanes {
 
     /// Mass of everything that moves.
     pub fn mass(&self) -> f64 {
-        self.packs.iter().map(|p| (p.mass * p.once).0.iter().sum::<f64>()).sum()
+        let of_point = |p: &Points| {
+            let mass = |k: usize| if p.once.0[k] > 0.0 { 1.0 / p.inverse_mass.0[k] } else { 0.0 };
+            (0..4).map(mass).sum::<f64>()
+        };
+        self.packs.iter().map(|p| (p.mass * p.once).0.iter().sum::<f64>()).sum::<f64>()
+            + self.points.iter().map(of_point).sum::<f64>()
     }
 
     /// Velocities from the momenta at the end of the first half, after `kick` of the forces at its end.
@@ -224,6 +296,14 @@ impl Lanes {
         masses: &Masses,
         kick: f64,
     ) {
+        for p in &self.points {
+            for k in 0..4 {
+                let i = p.solids[k] as usize;
+                let linear = Vector::new(p.linear[0].0[k], p.linear[1].0[k], p.linear[2].0[k]);
+                let linear = linear + impulses[i].linear + forces[i].linear * kick;
+                s.velocities[i] = linear * p.inverse_mass.0[k];
+            }
+        }
         for p in &self.packs {
             for k in 0..4 {
                 let i = p.solids[k] as usize;
@@ -231,19 +311,25 @@ impl Lanes {
                 let linear = of(&p.linear) + impulses[i].linear + forces[i].linear * kick;
                 let angular = of(&p.angular) + impulses[i].angular + forces[i].angular * kick;
                 s.velocities[i] = linear * p.inverse_mass.0[k];
-                s.spins[i] = masses.inverse_inertia(i) * angular;
+                s.spins.values_mut()[p.places[k] as usize] = masses.inverse_inertia(i) * angular;
             }
         }
     }
 
     /// Puts solids back to where the step began.
     pub fn restore(&self, s: &mut State) {
+        for p in &self.points {
+            for k in 0..4 {
+                s.centers[p.solids[k] as usize] =
+                    Vector::new(p.center[0].0[k], p.center[1].0[k], p.center[2].0[k]);
+            }
+        }
         for p in &self.packs {
             for k in 0..4 {
                 let i = p.solids[k] as usize;
                 s.centers[i] = Vector::new(p.center[0].0[k], p.center[1].0[k], p.center[2].0[k]);
                 let q = p.rotation.map(|q| q.0[k]);
-                s.rotations[i] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
+                s.rotations.values_mut()[p.places[k] as usize] = Rotation::from_xyzw(q[0], q[1], q[2], q[3]);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The methods by name, and what all of them share.
 
 use super::{Advanced, IslandWork, Piece, Rejected, StepConfig};
-use crate::mechanism::Mechanism;
+use crate::rows::Masses;
 use crate::state::State;
 
 /// How to get from one state to the next.
@@ -122,15 +122,12 @@ impl Method {
 }
 
 /// Into how many pieces a step must be cut so that no solid turns too far in one of them.
-pub(super) fn least_pieces(m: &Mechanism, s: &State, c: &StepConfig) -> usize {
+pub(super) fn least_pieces(masses: &Masses, s: &State, c: &StepConfig) -> usize {
     if !matches!(c.method, Method::Variational | Method::Relaxation(_)) {
         return 1;
     }
-    let fastest = (0..m.solids().len())
-        .filter(|i| !m.solids()[*i].is_fixed() && !m.solids()[*i].particle)
-        .map(|i| s.spins[i].length_squared())
-        .fold(0.0, f64::max)
-        .sqrt();
+    let turning = (0..masses.len()).filter(|i| masses.turns(*i));
+    let fastest = turning.map(|i| s.spins[i].length_squared()).fold(0.0, f64::max).sqrt();
     // Two thirds: joints and forces may speed a solid up within the step.
     let pieces = (c.dt * fastest / (0.67 * c.max_rotation)).ceil();
     // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.

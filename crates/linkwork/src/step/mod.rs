@@ -56,8 +56,7 @@ use crate::contact::ContactReport;
 use crate::mechanism::Mechanism;
 use crate::rows::Gaps;
 use crate::solve::SolverKind;
-use crate::state::{IslandMemory, State};
-use island::Island;
+use crate::state::State;
 
 /// How to take a step.
 #[derive(Clone, Copy)]
@@ -220,22 +219,26 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
 impl Workspace {
     /// Steps every island that is awake.
     fn step_islands(&mut self, m: &Mechanism, state: &State, c: &StepConfig) {
-        let awake = |(island, memory): (&Island, &IslandMemory)| !island.is_asleep(m, memory, c);
-        self.asleep.clear();
-        self.asleep.extend(self.islands.iter().zip(&state.memory.islands).map(|pair| !awake(pair)));
-        for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
-            island.gather(m, state, k);
-        }
+        self.find_asleep(m, &state.memory, c);
         let asleep = &self.asleep;
-        let due = asleep.iter().filter(|a| !**a).count();
+        let due = self.awake.len();
         if workspace::runs_in_parallel(due, c) {
             use rayon::prelude::*;
             let plain = Plain::new(c);
-            let least = due.div_ceil(64);
-            let due = self.islands.par_iter_mut().zip(asleep.par_iter()).with_min_len(least);
-            due.filter(|(_, a)| !**a).for_each(|(island, _)| island.step(&plain.config()));
+            let least = asleep.len().div_ceil(64);
+            let due = self.islands.par_iter_mut().zip(asleep.par_iter()).enumerate().with_min_len(least);
+            due.filter(|(_, (_, a))| !**a).for_each(|(k, (island, _))| {
+                island.gather(m, state, k);
+                island.step(&plain.config());
+            });
         } else {
-            self.islands.iter_mut().zip(asleep).filter(|(_, a)| !**a).for_each(|(island, _)| island.step(c));
+            for &k in &self.awake {
+                self.islands[k].gather(m, state, k);
+                self.islands[k].step(c);
+            }
+        }
+        for &k in &self.awake {
+            self.gaps[k] = self.islands[k].report.gaps;
         }
         self.note_solver();
     }
@@ -243,12 +246,9 @@ impl Workspace {
     /// The reports of all islands as one.
     fn summary(&self, c: &StepConfig) -> StepReport {
         let mut sum = StepReport::default();
-        for (island, asleep) in self.islands.iter().zip(&self.asleep) {
-            let r = &island.report;
-            sum.gaps = sum.gaps.max(r.gaps);
-            if *asleep {
-                continue;
-            }
+        sum.gaps = self.gaps.iter().fold(sum.gaps, |most, gaps| most.max(*gaps));
+        for &k in &self.awake {
+            let r = &self.islands[k].report;
             sum.iterations += r.iterations;
             sum.solver_iterations += r.solver_iterations;
             sum.substeps = sum.substeps.max(r.substeps);
@@ -268,7 +268,8 @@ impl Workspace {
 
     /// Puts what moved back into the whole's state.
     fn put_together(&mut self, m: &Mechanism, state: &mut State) {
-        for (k, island) in self.islands.iter_mut().enumerate().filter(|(k, _)| !self.asleep[*k]) {
+        for &k in &self.awake {
+            let island = &self.islands[k];
             island.part.scatter(m, &island.state, state);
             state.memory.islands[k].clone_from(island.state.memory.own());
         }

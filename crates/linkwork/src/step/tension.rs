@@ -21,9 +21,19 @@ pub(super) fn stiffen(s: &State, w: &mut IslandWork, h: f64) -> bool {
     if !s.memory.own().recall_pull(&w.rows, &mut w.pull) {
         return false;
     }
-    w.tension.resize(w.masses.len(), [0.0; 6]);
-    w.rows.tension(s, &w.pull, &mut w.tension);
+    let places = w.masses.places();
+    w.tension.resize(s.rotations.values().len(), [0.0; 6]);
+    w.rows.tension(s, &w.pull, places, &mut w.tension);
     raise(&w.tension, h, w.masses.inverse_inertias(), &mut w.raised);
+    // Places become numbers of solids again.
+    if s.rotations.values().len() < s.rotations.len() {
+        let mut solids =
+            (0..s.rotations.len()).filter_map(|i| Some((w.masses.places().of(i)?, i))).peekable();
+        for (at, _) in &mut w.raised {
+            while solids.next_if(|(place, _)| place < at).is_some() {}
+            *at = solids.peek().map_or(*at, |(_, solid)| *solid);
+        }
+    }
     !w.raised.is_empty()
 }
 

@@ -106,3 +106,34 @@ fn methods_have_names_of_the_language() {
     }
     assert_eq!(Method::from_name("magic"), None);
 }
+
+/// What an island knows of its last state must not outlive a change from outside: another gravity, other velocities, another
+/// pose, a time set back. A kept workspace and a fresh one then agree in every bit, and in what they say about the energy.
+#[test]
+fn a_kept_workspace_notices_what_changed_between_steps() {
+    type Change = fn(&mut Mechanism, &mut State);
+    let changes: [Change; 6] = [
+        |_, _| {},
+        |m, _| m.gravity = Vector::new(3.0, -20.0, 1.0),
+        |_, s| s.velocities[2].y += 0.5,
+        |_, s| s.spins[3] *= -1.0,
+        |_, s| s.centers.iter_mut().for_each(|c| c.z += 1e3),
+        |_, s| s.time = 0.0,
+    ];
+    for (k, change) in changes.into_iter().enumerate() {
+        let (mut m, mut s) = chain(5);
+        m.gravity = -Vector::Y * 9.81;
+        let c = StepConfig { dt: 0.01, ..Default::default() };
+        let mut w = Workspace::new();
+        for _ in 0..5 {
+            step(&m, &mut s, &mut w, &c);
+        }
+        change(&mut m, &mut s);
+        let mut other = s.clone();
+        let kept = step(&m, &mut s, &mut w, &c);
+        let fresh = step(&m, &mut other, &mut Workspace::new(), &c);
+        assert_eq!(s.hash(), other.hash(), "change {k}");
+        assert_eq!(kept.energy, fresh.energy, "change {k}");
+        assert_eq!(kept.gaps, fresh.gaps, "change {k}");
+    }
+}

@@ -120,7 +120,9 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     s.time = end;
     warm_start(s, w, h);
     w.note_approach(piece, s);
-    move_scripted(m, s, h, end);
+    if w.scripted {
+        move_scripted(m, s, h, end);
+    }
     w.stop(c, clock, |t| &mut t.motion);
 }
 

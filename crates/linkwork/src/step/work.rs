@@ -7,6 +7,7 @@ use crate::graph::Graph;
 use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
+use crate::nodes::Turning;
 use crate::rows::{Ask, Gaps, Group, Law, Masses, Rows, Source, dot6, midpoint_give};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
@@ -28,6 +29,8 @@ pub(crate) struct IslandWork {
     factored: bool,
     /// Some joint, motor or spring acts only for a while.
     timed: bool,
+    /// Springs or soft joints store energy.
+    pub(super) springy: bool,
     /// Some row is one-sided or limited in force.
     pub bounded: bool,
     epoch: Option<u64>,
@@ -87,7 +90,7 @@ pub(crate) struct IslandWork {
 struct Place {
     step: f64,
     centers: Vec<Vector>,
-    rotations: Vec<Rotation>,
+    rotations: Turning<Rotation>,
 }
 
 /// What a joint pulls with.
@@ -100,15 +103,16 @@ pub struct Reaction {
 }
 
 impl IslandWork {
-    /// Gets ready for a step: graph and solver of this mechanism.
-    pub fn begin(&mut self, m: &Mechanism, c: &StepConfig) {
+    /// Gets ready for a step: graph and solver of this mechanism. True when it is another one than before.
+    pub fn begin(&mut self, m: &Mechanism, c: &StepConfig) -> bool {
         self.stages = Stages::default();
         if self.rows.squared != c.squared_distances {
             (self.rows.squared, self.next.squared) = (c.squared_distances, c.squared_distances);
             (self.probe.squared, self.rows.squared) = (c.squared_distances, c.squared_distances);
             self.forget();
         }
-        if self.epoch != Some(m.epoch()) {
+        let other = self.epoch != Some(m.epoch());
+        if other {
             self.epoch = Some(m.epoch());
             self.graph.update(m);
             self.at = None;
@@ -117,6 +121,7 @@ impl IslandWork {
             self.undriven = m.springs.is_empty()
                 && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
                 && !self.scripted;
+            self.springy = !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0);
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
@@ -128,6 +133,7 @@ impl IslandWork {
             self.solver = Some((c.solver, kind.make()));
             self.factored = false;
         }
+        other
     }
 
     pub fn start(&self, c: &StepConfig) -> f64 {

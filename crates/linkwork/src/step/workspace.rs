@@ -17,6 +17,14 @@ pub struct Workspace {
     pub(super) islands: Vec<Island>,
     /// Per island: it slept through the last step.
     pub(super) asleep: Vec<bool>,
+    /// The others, by number.
+    pub(super) awake: Vec<usize>,
+    /// Per island, so that those that sleep need not be looked at: its lowest solid, its gaps, and whether it may sleep.
+    solids: Vec<u32>,
+    pub(super) gaps: Vec<Gaps>,
+    sleeps: Vec<bool>,
+    /// The island with most joints.
+    largest: Option<usize>,
     /// Scripted solids that belong to no island.
     alone: Vec<SolidId>,
     /// What the islands were made of: epoch, and numbers of what may be changed without a new one.
@@ -67,16 +75,15 @@ impl Workspace {
         for (members, touched) in self.near.groups() {
             let lowest = self.assemblies[members[0] as usize].solids[0].0;
             // Both are in the order of their lowest solid.
-            let at = known.partition_point(|k| k.solid() < lowest);
-            let old = known.get_mut(at).filter(|k| k.solid() == lowest);
+            let at = known.partition_point(|k| k.solid < lowest);
+            let old = known.get_mut(at).filter(|k| k.solid == lowest);
             if let Some(old) = old {
                 let same = !new && (&old.members, &old.touched) == (&members, &touched);
                 let part = (!same).then(|| self.part(m, &members, &touched));
                 if part.as_ref().is_none_or(|p| old.part.is_same(p)) {
                     let mut island = std::mem::take(old);
                     // What was taken leaves its place in the order.
-                    old.part.solids = island.part.solids.clone();
-                    old.part.mechanism = island.part.mechanism.clone();
+                    old.solid = island.solid;
                     (island.members, island.touched) = (members, touched);
                     self.islands.push(island);
                     continue;
@@ -88,8 +95,12 @@ impl Workspace {
             let part = self.part(m, &members, &touched);
             self.islands.push(Island::new(part).of(members, touched));
         }
-        self.asleep.clear();
-        self.asleep.resize(self.islands.len(), false);
+        self.asleep = vec![false; self.islands.len()];
+        self.solids = self.islands.iter().map(|i| i.solid).collect();
+        self.gaps = self.islands.iter().map(|i| i.report.gaps).collect();
+        self.sleeps = self.islands.iter().map(|i| !i.is_restless()).collect();
+        // The last one of several.
+        self.largest = (0..self.islands.len()).max_by_key(|i| self.islands[*i].part.joints.len());
         let mut held = vec![false; m.solids().len()];
         self.islands.iter().flat_map(|i| &i.part.solids).for_each(|s| held[s.index()] = true);
         let scripted = |s: &SolidId| matches!(m.solid(*s).kernel, Kernel::Scripted(_));
@@ -111,12 +122,11 @@ impl Workspace {
     /// Makes the state's memory one entry per island, in order. What was remembered of other islands is sorted by rows.
     pub(super) fn sort_memory(&self, m: &Mechanism, memory: &mut Memory) {
         let same = memory.islands.len() == self.islands.len()
-            && memory.islands.iter().zip(&self.islands).all(|(m, i)| m.solid == i.solid());
+            && memory.islands.iter().zip(&self.solids).all(|(m, solid)| m.solid == *solid);
         if same && self.near.keeps(m, memory) {
             return;
         }
-        let islands: Vec<u32> = self.islands.iter().map(Island::solid).collect();
-        self.near.redistribute(m, &islands, memory);
+        self.near.redistribute(m, &self.solids, memory);
     }
 
     /// Scripted solids that nothing is joined to.
@@ -127,8 +137,17 @@ impl Workspace {
     }
 
     pub(super) fn note_solver(&mut self) {
-        let largest = self.islands.iter().max_by_key(|i| i.part.joints.len());
-        self.solver = largest.map_or("none", |i| i.work.solver_name());
+        self.solver = self.largest.map_or("none", |i| self.islands[i].work.solver_name());
+    }
+
+    /// Finds out who sleeps, from what the state remembers alone.
+    pub(super) fn find_asleep(&mut self, m: &Mechanism, memory: &Memory, c: &StepConfig) {
+        let gravity = m.gravity.to_array();
+        self.asleep.clear();
+        let may = self.sleeps.iter().zip(&memory.islands);
+        self.asleep.extend(may.map(|(may, i)| c.sleep && *may && i.is_still(gravity)));
+        self.awake.clear();
+        self.awake.extend((0..self.asleep.len()).filter(|k| !self.asleep[*k]));
     }
 
     /// Gaps of rigid joints at the state that the last step ended with, island by island.
@@ -153,9 +172,18 @@ impl Workspace {
         self.islands.iter().zip(&self.asleep).any(|(i, a)| *a && i.part.solids.binary_search(&solid).is_ok())
     }
 
+    /// All solids that slept through the last step, island by island; not what they are fixed to.
+    pub fn sleepers(&self) -> impl Iterator<Item = SolidId> {
+        let asleep = self.islands.iter().zip(&self.asleep).filter(|(_, a)| **a);
+        asleep.flat_map(|(i, _)| {
+            let own = i.part.solids.iter().zip(i.part.mechanism.solids());
+            own.filter(|(_, s)| s.kernel == Kernel::Dynamic).map(|(id, _)| *id)
+        })
+    }
+
     /// What the last step did island by island, in the order of their lowest solid.
     pub fn receipts(&self) -> impl Iterator<Item = (SolidId, &StepReport)> {
-        self.islands.iter().map(|i| (SolidId(i.solid()), &i.report))
+        self.islands.iter().map(|i| (SolidId(i.solid), &i.report))
     }
 
     /// What a joint (its limits included, its motors not) pulls with at the end of the last step.

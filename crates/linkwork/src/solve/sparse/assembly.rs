@@ -2,13 +2,26 @@
 
 use super::lanes::{Lane, Quad};
 use super::numbers::Numbers;
-use super::units::{Child, NONE, Step, Unit};
+use super::units::{Child, NONE, Node, Step, Unit};
 use crate::solve::VANISHES;
 
-/// Dot product of two half rows.
+/// Dot product of two half rows: once three columns for a particle, twice for anything else.
 #[inline(always)]
-pub(super) fn dot<V: Lane>(a: &[V; 6], b: &[V; 6]) -> V {
-    (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
+pub(super) fn dot<V: Lane, const T: usize>(a: &[[V; 3]; T], b: &[[V; 3]; T]) -> V {
+    let three = |c: usize| a[c][0] * b[c][0] + a[c][1] * b[c][1] + a[c][2] * b[c][2];
+    let mut sum = three(0);
+    for c in 1..T {
+        sum += three(c);
+    }
+    sum
+}
+
+/// The columns of one side of a node, and how many threes a row has.
+#[inline(always)]
+pub(super) fn columns<'a, V>(u: &Unit, node: &Node, w: &'a [[V; 3]], side: usize) -> (&'a [[V; 3]], bool) {
+    let seat = &u.seats[node.solids[side] as usize];
+    let at = node.columns[side] as usize;
+    (&w[at..at + node.count as usize * seat.threes()], seat.turns)
 }
 
 /// The diagonal block of one node, damped and with unit pivots, the least that its pivots may be, and what they are
@@ -18,7 +31,7 @@ pub(super) fn diagonal<V: Lane>(
     u: &Unit,
     i: usize,
     s: &Step,
-    w: &[[[V; 6]; 2]],
+    w: &[[V; 3]],
     ball: &[bool],
     active: &[bool],
     softness: &[f64],
@@ -37,31 +50,17 @@ pub(super) fn diagonal<V: Lane>(
         }
         return;
     }
-    let w = &w[node.at as usize..node.at as usize + count];
-    if let ([a, b, c], 1..) = (w, node.own) {
+    if let (3, 1..) = (count, node.own) {
         // Ball joints, by far the most common: all six entries at once, so that every number is loaded once.
         let mut sums = [V::default(); 6];
         for side in 0..2 {
             if node.own & 1 << side == 0 {
                 continue;
             }
-            let (a, b, c) = (&a[side], &b[side], &c[side]);
-            let from = if ball[node.at as usize] {
-                // The linear parts are a multiple of the unit matrix.
-                let x = a[0] * a[0];
-                (sums[0], sums[3], sums[5]) = (sums[0] + x, sums[3] + x, sums[5] + x);
-                3
-            } else {
-                0
-            };
-            for k in from..6 {
-                let (a, b, c) = (a[k], b[k], c[k]);
-                sums[0] += a * a;
-                sums[1] += b * a;
-                sums[2] += c * a;
-                sums[3] += b * b;
-                sums[4] += c * b;
-                sums[5] += c * c;
+            let ball = ball[node.columns[side] as usize];
+            match columns(u, node, w, side) {
+                (w, true) => three_rows(&mut sums, w.as_chunks::<2>().0, ball),
+                (w, false) => three_rows(&mut sums, w.as_chunks::<1>().0, ball),
             }
         }
         let at = k * n + k;
@@ -69,19 +68,21 @@ pub(super) fn diagonal<V: Lane>(
         panel[at + n + 1..at + n + 3].copy_from_slice(&sums[3..5]);
         panel[at + 2 * n + 2] = sums[5];
     } else {
-        for (j, b) in w.iter().enumerate() {
-            let column = &mut panel[(k + j) * n + k + j..(k + j) * n + k + count];
-            for (x, a) in column.iter_mut().zip(&w[j..]) {
-                for side in (0..2).filter(|side| node.own & 1 << side != 0) {
-                    *x += dot(&a[side], &b[side]);
-                }
+        let at = k * n + k;
+        for side in 0..2 {
+            if node.own & 1 << side == 0 {
+                continue;
+            }
+            match columns(u, node, w, side) {
+                (w, true) => lower_square(panel, n, at, w.as_chunks::<2>().0),
+                (w, false) => lower_square(panel, n, at, w.as_chunks::<1>().0),
             }
         }
     }
-    for (j, b) in w.iter().enumerate() {
+    for j in 0..count {
         let x = &mut panel[(k + j) * n + k + j];
         // Hubs count for the size of a row, though they have no place in its diagonal.
-        let whole = if node.own == 3 { *x } else { dot(&b[0], &b[0]) + dot(&b[1], &b[1]) };
+        let whole = if node.own == 3 { *x } else { square(u, node, w, j) };
         wholes[j] = whole;
         if damping == 0.0 {
             least[j] = whole.map(|x| VANISHES * x);
@@ -102,32 +103,81 @@ pub(super) fn diagonal<V: Lane>(
     }
 }
 
+/// Adds `w w^T` of three rows: its lower triangle. Of a `ball` the linear part is a multiple of the unit matrix.
+#[inline(always)]
+fn three_rows<V: Lane, const T: usize>(sums: &mut [V; 6], w: &[[[V; 3]; T]], ball: bool) {
+    let [a, b, c] = w else { return };
+    if ball {
+        let x = a[0][0] * a[0][0];
+        (sums[0], sums[3], sums[5]) = (sums[0] + x, sums[3] + x, sums[5] + x);
+    }
+    for t in usize::from(ball)..T {
+        for k in 0..3 {
+            let (a, b, c) = (a[t][k], b[t][k], c[t][k]);
+            sums[0] += a * a;
+            sums[1] += b * a;
+            sums[2] += c * a;
+            sums[3] += b * b;
+            sums[4] += c * b;
+            sums[5] += c * c;
+        }
+    }
+}
+
+/// Adds the lower triangle of `w w^T` to a panel.
+#[inline(always)]
+fn lower_square<V: Lane, const T: usize>(panel: &mut [V], n: usize, at: usize, w: &[[[V; 3]; T]]) {
+    for (j, b) in w.iter().enumerate() {
+        let column = &mut panel[at + j * (n + 1)..][..w.len() - j];
+        for (x, a) in column.iter_mut().zip(&w[j..]) {
+            *x += dot(a, b);
+        }
+    }
+}
+
+/// The square of one row of a node, hubs included.
+#[inline(always)]
+fn square<V: Lane>(u: &Unit, node: &Node, w: &[[V; 3]], row: usize) -> V {
+    let mut sum = V::default();
+    for side in 0..2 {
+        if node.solids[side] == NONE {
+            continue;
+        }
+        sum += match columns(u, node, w, side) {
+            (w, true) => dot(&w.as_chunks::<2>().0[row], &w.as_chunks::<2>().0[row]),
+            (w, false) => dot(&[w[row]], &[w[row]]),
+        };
+    }
+    sum
+}
+
 /// Adds `W_a W_b^T` to a panel. Of two `balls` the linear parts are multiples of the unit matrix.
 #[inline(always)]
-pub(super) fn multiply<V: Lane>(
+pub(super) fn multiply<V: Lane, const T: usize>(
     panel: &mut [V],
     n: usize,
     start: usize,
-    a: &[[[V; 6]; 2]],
-    b: &[[[V; 6]; 2]],
-    [sa, sb]: [usize; 2],
+    a: &[[[V; 3]; T]],
+    b: &[[[V; 3]; T]],
     balls: bool,
 ) {
     if let ([a0, a1, a2], [b0, b1, b2]) = (a, b) {
         // Ball joints again: nine entries at once.
-        let (a, b) = ([&a0[sa], &a1[sa], &a2[sa]], [&b0[sb], &b1[sb], &b2[sb]]);
+        let (a, b) = ([a0, a1, a2], [b0, b1, b2]);
         let mut sums = [[V::default(); 3]; 3];
-        for k in if balls { 3 } else { 0 }..6 {
-            let a = a.map(|a| a[k]);
-            for j in 0..3 {
-                let b = b[j][k];
-                for i in 0..3 {
-                    sums[j][i] += a[i] * b;
+        for t in usize::from(balls)..T {
+            for k in 0..3 {
+                let a = a.map(|a| a[t][k]);
+                for j in 0..3 {
+                    let b = b[j][t][k];
+                    for i in 0..3 {
+                        sums[j][i] += a[i] * b;
+                    }
                 }
             }
         }
         if balls {
-            let both = a[0][0] * b[0][0];
+            let both = a[0][0][0] * b[0][0][0];
             (0..3).for_each(|j| sums[j][j] += both);
         }
         for (j, sums) in sums.iter().enumerate() {
@@ -140,7 +190,7 @@ pub(super) fn multiply<V: Lane>(
     }
     for (j, b) in b.iter().enumerate() {
         for (x, a) in panel[start + j * n..start + j * n + a.len()].iter_mut().zip(a) {
-            *x += dot(&a[sa], &b[sb]);
+            *x += dot(a, b);
         }
     }
 }

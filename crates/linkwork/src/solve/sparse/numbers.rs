@@ -1,10 +1,10 @@
 //! The numbers of some units of a factorisation, and what is done to them unit by unit: scale rows, fill fronts, eliminate
 //! pivots, substitute. Whoever has other numbers works beside it without noticing. Allocates nothing after the first time.
 
-use super::assembly::{diagonal, dot, extend_add, multiply};
+use super::assembly::{columns, diagonal, dot, extend_add, multiply};
 use super::kernels::{Kernel, Scratch};
-use super::lanes::Quad;
-use super::scale::{arms_of, roots, scale_ball, side_by_side};
+use super::lanes::{Lane, Quad};
+use super::scale::{arms_of, roots, scale_ball, scale_general};
 use super::substitute::{
     COLUMNS, backward_columns, backward_few, backward_many, forward_columns, forward_few, forward_many,
 };
@@ -14,14 +14,15 @@ use crate::solve::{Problem, larger};
 /// Numbers of units of one width. Rows are in elimination order, unit by unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers<V> {
-    /// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`.
-    pub w: Vec<[[V; 6]; 2]>,
-    /// Per row: the first of a ball joint's, of which the linear parts are multiples of the unit matrix.
+    /// The rows scaled by a factor of the inverse mass, `W = J C` with `C C^T = M^-1`, so that `A = W W^T`. Columns in
+    /// threes, node by node and side by side: one of each row for a particle, two for what turns, none for what is fixed.
+    pub w: Vec<[V; 3]>,
+    /// Per three of them: the first of a ball joint's, of which the linear parts are multiples of the unit matrix.
     pub ball: Vec<bool>,
-    /// Per solid: root of the inverse mass, lower factor of the inverse inertia.
-    pub roots: Vec<[V; 7]>,
-    /// Per solid: `W^T lambda`.
-    pub y: Vec<[V; 6]>,
+    /// Of solids: root of the inverse mass, lower factor of the inverse inertia of what turns.
+    pub roots: Vec<V>,
+    /// Of solids, in threes: `W^T lambda`.
+    pub y: Vec<[V; 3]>,
     pub panels: Vec<V>,
     pub updates: Vec<V>,
     pub inverse: Vec<V>,
@@ -161,7 +162,7 @@ impl<V: Kernel> Numbers<V> {
         gather_all, gather_all_avx2, gather_all_here, (units: &[Unit], d: &Diagonal) -> ());
     wide!(
         /// What is left of the other rows, given the motion of what units share.
-        scatter_all, scatter_all_avx2, scatter_all_here, (units: &[Unit], rest: &[[f64; 6]], d: &Diagonal) -> ());
+        scatter_all, scatter_all_avx2, scatter_all_here, (units: &[Unit], rest: &[[f64; 3]], d: &Diagonal) -> ());
 
     #[inline(always)]
     fn prepare_here(&mut self, units: &[Unit], p: Option<&Problem>, d: &Diagonal, packed: &[Numbers<Quad>]) {
@@ -288,11 +289,14 @@ impl<V: Kernel> Numbers<V> {
     }
 
     #[inline(always)]
-    fn scatter_all_here(&mut self, units: &[Unit], rest: &[[f64; 6]], d: &Diagonal) {
+    fn scatter_all_here(&mut self, units: &[Unit], rest: &[[f64; 3]], d: &Diagonal) {
         for u in units {
             for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(V::WIDTH)) {
-                let y = &mut self.y[u.solid_base + *local as usize];
-                *y = std::array::from_fn(|k| V::from_fn(|l| rest[home[l] as usize][k]));
+                let seat = &u.seats[*local as usize];
+                let y = &mut self.y[u.motions.start + seat.motion as usize..][..seat.threes()];
+                for (t, y) in y.iter_mut().enumerate() {
+                    *y = std::array::from_fn(|k| V::from_fn(|l| rest[home[l] as usize + t][k]));
+                }
             }
             self.most = larger(self.most, self.scatter(u, false, d.active, d.softness));
         }
@@ -302,10 +306,10 @@ impl<V: Kernel> Numbers<V> {
 impl<V: Kernel> Numbers<V> {
     pub fn resize(&mut self, room: &Room, front: usize, scaled: usize) {
         let zero = V::default();
-        self.w.resize(room.rows, [[zero; 6]; 2]);
-        self.ball.resize(room.rows, false);
-        self.roots.resize(room.solids, [zero; 7]);
-        self.y.resize(room.solids, [zero; 6]);
+        self.w.resize(room.columns, [zero; 3]);
+        self.ball.resize(room.columns, false);
+        self.roots.resize(room.roots, zero);
+        self.y.resize(room.motions, [zero; 3]);
         self.panels.resize(room.panels, zero);
         self.updates.resize(room.updates, zero);
         for v in [&mut self.inverse, &mut self.b, &mut self.residual, &mut self.lambda, &mut self.x] {
@@ -320,47 +324,38 @@ impl<V: Kernel> Numbers<V> {
 
     #[inline(always)]
     fn fill(&mut self, u: &Unit, p: &Problem) {
-        let scale = &mut self.roots[u.solid_base..];
-        for (c, solids) in scale.iter_mut().zip(u.solids.chunks_exact(V::WIDTH)) {
-            *c = roots(p.masses, solids);
+        let scale = &mut self.roots[u.roots..];
+        for (seat, solids) in u.seats.iter().zip(u.solids.chunks_exact(V::WIDTH)) {
+            roots(&mut scale[seat.root as usize..], p.masses, solids, seat.turns);
         }
-        let (w, scale) = (&mut self.w[u.base..], &*scale);
-        let ball = &mut self.ball[u.base..];
+        let (w, scale) = (&mut self.w[u.columns..], &*scale);
+        let ball = &mut self.ball[u.columns..];
         for (node, rows) in u.nodes.iter().zip(u.rows.chunks_exact(V::WIDTH)) {
             if node.hub {
                 continue;
             }
             let count = node.count as usize;
-            let w = &mut w[node.at as usize..node.at as usize + count];
             let arms = arms_of::<V>(p.rows, rows, count);
             // A joint of which some rows do not take part is no multiple of the unit matrix any more.
             let whole = |l: usize| p.active.is_empty() || (0..count).all(|r| p.active[rows[l] as usize + r]);
-            ball[node.at as usize] = arms.is_some() && (0..V::WIDTH).all(whole);
+            let is_ball = arms.is_some() && (0..V::WIDTH).all(whole);
             for side in 0..2 {
                 if node.solids[side] == NONE {
-                    w.iter_mut().for_each(|w| w[side] = [V::default(); 6]);
                     continue;
                 }
-                let scale = &scale[node.solids[side] as usize];
-                if let Some(arms) = &arms {
-                    scale_ball(w, scale, arms, side);
+                let seat = &u.seats[node.solids[side] as usize];
+                let (at, threes) = (node.columns[side] as usize, seat.threes());
+                ball[at] = is_ball;
+                let w = &mut w[at..at + count * threes];
+                let scale = &scale[seat.root as usize..][..if seat.turns { 7 } else { 1 }];
+                match &arms {
+                    Some(arms) => scale_ball(w, scale, arms, side),
+                    None => scale_general(w, scale, p.rows, rows, side),
+                }
+                if p.active.is_empty() {
                     continue;
                 }
-                let [s, c0, c1, c2, c3, c4, c5] = *scale;
-                for (r, w) in w.iter_mut().enumerate() {
-                    let j: [V; 6] = side_by_side(p.rows, rows, r, side);
-                    w[side] = [
-                        j[0] * s,
-                        j[1] * s,
-                        j[2] * s,
-                        j[3] * c0 + j[4] * c1 + j[5] * c3,
-                        j[4] * c2 + j[5] * c4,
-                        j[5] * c5,
-                    ];
-                }
-            }
-            if !p.active.is_empty() {
-                for (r, w) in w.iter_mut().enumerate() {
+                for (r, w) in w.chunks_exact_mut(threes).enumerate() {
                     for l in (0..V::WIDTH).filter(|l| !p.active[rows[*l] as usize + r]) {
                         w.as_flattened_mut().iter_mut().for_each(|x| x.set(l, 0.0));
                     }
@@ -381,7 +376,7 @@ impl<V: Kernel> Numbers<V> {
         packed: &[Numbers<Quad>],
     ) -> (V, V) {
         let Self { w, ball, panels, updates, inverse, scratch, .. } = self;
-        let (w, ball, inverse) = (&w[u.base..], &ball[u.base..], &mut inverse[u.base..]);
+        let (w, ball, inverse) = (&w[u.columns..], &ball[u.columns..], &mut inverse[u.base..]);
         let (mut vanished, mut steepest) = (V::default(), V::default());
         let (mut nodes, mut children, mut products, mut spokes) = (0, 0, 0, 0);
         for s in &u.steps {
@@ -395,18 +390,24 @@ impl<V: Kernel> Numbers<V> {
             for t in &u.products[products..s.products as usize] {
                 let (a, b) = (t.a as usize, t.b as usize);
                 let balls = ball[a] && ball[b];
-                let (a, b) = (&w[a..a + t.size[0] as usize], &w[b..b + t.size[1] as usize]);
-                let sides = t.sides.map(|s| s as usize & 1);
+                let threes = 1 + usize::from(t.turns);
+                let a = &w[a..a + t.size[0] as usize * threes];
+                let b = &w[b..b + t.size[1] as usize * threes];
+                let start = t.start as usize;
                 // Told apart here, so that each has loops of known length.
-                if balls {
-                    multiply(panel, n, t.start as usize, a, b, sides, true);
+                if !t.turns {
+                    multiply(panel, n, start, a.as_chunks::<1>().0, b.as_chunks::<1>().0, balls);
+                } else if balls {
+                    multiply(panel, n, start, a.as_chunks::<2>().0, b.as_chunks::<2>().0, true);
                 } else {
-                    multiply(panel, n, t.start as usize, a, b, sides, false);
+                    multiply(panel, n, start, a.as_chunks::<2>().0, b.as_chunks::<2>().0, false);
                 }
             }
             for t in &u.spokes[spokes..s.spokes as usize] {
+                let threes = 1 + usize::from(t.turns);
                 for r in 0..t.count as usize {
-                    for (k, x) in w[t.a as usize + r][t.side as usize].iter().enumerate() {
+                    let w = &w[t.a as usize + r * threes..][..threes];
+                    for (k, x) in w.as_flattened().iter().enumerate() {
                         panel[t.start as usize + r * t.steps[0] as usize + k * t.steps[1] as usize] += *x;
                     }
                 }
@@ -547,26 +548,22 @@ impl<V: Kernel> Numbers<V> {
     /// `y = W^T lambda` of the unit's solids; the rest adds to what packs have left there.
     #[inline(always)]
     fn gather(&mut self, u: &Unit) {
-        let (w, lambda) = (&self.w[u.base..], &self.lambda[u.base..]);
-        let y = &mut self.y[u.solid_base..u.solid_base + u.solids.len() / V::WIDTH];
+        let (w, lambda) = (&self.w[u.columns..], &self.lambda[u.base..]);
+        let y = &mut self.y[u.motions.clone()];
         if V::WIDTH > 1 {
-            y.fill([V::default(); 6]);
+            y.fill([V::default(); 3]);
         }
         for node in u.nodes[..u.own_nodes].iter().filter(|n| !n.hub) {
-            let rows = node.at as usize..node.at as usize + node.count as usize;
-            let (w, lambda) = (&w[rows.clone()], &lambda[rows]);
+            let lambda = &lambda[node.at as usize..node.at as usize + node.count as usize];
             for side in 0..2 {
                 if node.solids[side] == NONE {
                     continue;
                 }
-                let y = &mut y[node.solids[side] as usize];
-                let mut sum = *y;
-                for (w, l) in w.iter().zip(lambda) {
-                    for k in 0..6 {
-                        sum[k] += w[side][k] * *l;
-                    }
+                let y = &mut y[u.seats[node.solids[side] as usize].motion as usize..];
+                match columns(u, node, w, side) {
+                    (w, true) => add_rows(y, w.as_chunks::<2>().0, lambda),
+                    (w, false) => add_rows(y, w.as_chunks::<1>().0, lambda),
                 }
-                *y = sum;
             }
         }
     }
@@ -574,19 +571,28 @@ impl<V: Kernel> Numbers<V> {
     /// What is left of the right side: of rows whose solids this unit knows all about (`inside`), or of the others.
     #[inline(always)]
     fn scatter(&mut self, u: &Unit, inside: bool, active: &[bool], softness: &[f64]) -> f64 {
-        let (w, y, b) = (&self.w[u.base..], &self.y[u.solid_base..], &self.b[u.base..]);
+        let (w, y, b) = (&self.w[u.columns..], &self.y[u.motions.clone()], &self.b[u.base..]);
         let (residual, lambda) = (&mut self.residual[u.base..], &self.lambda[u.base..]);
-        let zero = [V::default(); 6];
         let mut most = V::default();
         for (node, rows) in u.nodes[..u.own_nodes].iter().zip(u.rows.chunks_exact(V::WIDTH)) {
             if node.hub || node.inside != inside {
                 continue;
             }
-            let [y0, y1] = node.solids.map(|s| if s == NONE { zero } else { y[s as usize] });
             let own = node.at as usize..node.at as usize + node.count as usize;
-            let (w, b, residual) = (&w[own.clone()], &b[own.clone()], &mut residual[own]);
-            for (r, ((w, b), out)) in w.iter().zip(b).zip(residual).enumerate() {
-                let mut left = *b - (dot(&w[0], &y0) + dot(&w[1], &y1));
+            let (b, residual) = (&b[own.clone()], &mut residual[own]);
+            residual.fill(V::default());
+            for side in 0..2 {
+                if node.solids[side] == NONE {
+                    continue;
+                }
+                let y = &y[u.seats[node.solids[side] as usize].motion as usize..];
+                match columns(u, node, w, side) {
+                    (w, true) => along_rows(residual, w.as_chunks::<2>().0, y),
+                    (w, false) => along_rows(residual, w.as_chunks::<1>().0, y),
+                }
+            }
+            for (r, (b, out)) in b.iter().zip(residual).enumerate() {
+                let mut left = *b - *out;
                 if !softness.is_empty() {
                     let give = V::from_fn(|l| softness[rows[l] as usize + r]);
                     left -= give * lambda[node.at as usize + r];
@@ -639,5 +645,29 @@ impl<V: Kernel> Numbers<V> {
                 }
             }
         }
+    }
+}
+
+/// `y += w^T lambda` of one solid.
+#[inline(always)]
+fn add_rows<V: Lane, const T: usize>(y: &mut [[V; 3]], w: &[[[V; 3]; T]], lambda: &[V]) {
+    let Some(y) = y.first_chunk_mut::<T>() else { return };
+    let mut sum = *y;
+    for (w, l) in w.iter().zip(lambda) {
+        for t in 0..T {
+            for k in 0..3 {
+                sum[t][k] += w[t][k] * *l;
+            }
+        }
+    }
+    *y = sum;
+}
+
+/// `out += w y` of one solid.
+#[inline(always)]
+fn along_rows<V: Lane, const T: usize>(out: &mut [V], w: &[[[V; 3]; T]], y: &[[V; 3]]) {
+    let Some(y) = y.first_chunk::<T>() else { return };
+    for (o, w) in out.iter_mut().zip(w) {
+        *o += dot(w, y);
     }
 }

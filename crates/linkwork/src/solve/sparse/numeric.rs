@@ -160,14 +160,16 @@ impl Numeric {
             self.each(&s.units, |task, n| n.gather_all(&task.packs, d));
         }
         let rest = from_ref(&s.units.rest);
-        self.single.y.fill([0.0; 6]);
+        self.single.y.fill([0.0; 3]);
         for (task, n) in s.units.tasks.iter().zip(&self.packed) {
             for u in &task.packs {
                 for (local, home) in u.shared.iter().zip(u.shared_home.chunks_exact(LANES)) {
-                    let y = &n.y[u.solid_base + *local as usize];
+                    let seat = &u.seats[*local as usize];
+                    let y = &n.y[u.motions.start + seat.motion as usize..][..seat.threes()];
                     for l in 0..u.lanes {
-                        let sum = &mut self.single.y[home[l] as usize];
-                        sum.iter_mut().zip(y).for_each(|(sum, y)| *sum += y.0[l]);
+                        let sum = &mut self.single.y[home[l] as usize..][..seat.threes()];
+                        let both = sum.as_flattened_mut().iter_mut().zip(y.as_flattened());
+                        both.for_each(|(sum, y)| *sum += y.0[l]);
                     }
                 }
             }

@@ -80,6 +80,8 @@ pub(super) struct Plan {
     /// of its unknowns if it is a hub.
     pub touching: Vec<Vec<(u32, u8)>>,
     pub solids: Vec<u32>,
+    /// Whether it turns: particles do not.
+    pub turns: Vec<bool>,
     hub_node: Vec<Option<usize>>,
     /// Per group and side: the movable solid.
     ends: Vec<[u32; 2]>,
@@ -126,6 +128,7 @@ impl Plan {
             sizes: plan.graph.sizes.clone(),
             touching: plan.touching.clone(),
             solids: plan.solids.clone(),
+            turns: plan.turns.clone(),
             hub_node: plan.hub_node.clone(),
             ends: plan.ends.clone(),
             ..Self::default()
@@ -328,6 +331,7 @@ struct Nodes {
     /// Per movable solid (compact): the groups that touch it, with the side.
     touching: Vec<Vec<(u32, u8)>>,
     solids: Vec<u32>,
+    turns: Vec<bool>,
     hub_node: Vec<Option<usize>>,
     ends: Vec<[u32; 2]>,
 }
@@ -350,7 +354,7 @@ impl Nodes {
     fn new(shape: &Shape) -> Self {
         let mut compact = vec![u32::MAX; shape.moves.len()];
         let mut touching: Vec<Vec<(u32, u8)>> = Vec::new();
-        let mut solids = Vec::new();
+        let (mut solids, mut turns) = (Vec::new(), Vec::new());
         let mut numbers = vec![[NONE; 2]; shape.groups.len()];
         for (k, g) in shape.groups.iter().enumerate() {
             for side in 0..2 {
@@ -360,6 +364,7 @@ impl Nodes {
                         compact[solid] = touching.len() as u32;
                         touching.push(Vec::new());
                         solids.push(solid as u32);
+                        turns.push(g.turns[side]);
                     }
                     numbers[k][side] = compact[solid];
                     touching[compact[solid] as usize].push((k as u32, side as u8));
@@ -372,14 +377,14 @@ impl Nodes {
             after: vec![u32::MAX; shape.groups.len()],
         };
         let mut hub_node = Vec::new();
-        for joints in &touching {
+        for (joints, turns) in touching.iter().zip(&turns) {
             if joints.len() < HUB {
                 graph.cliques.push(joints.iter().map(|t| t.0).collect());
                 hub_node.push(None);
                 continue;
             }
             let h = graph.sizes.len();
-            graph.sizes.push(6);
+            graph.sizes.push(if *turns { 6 } else { 3 });
             graph.after.push(u32::MAX);
             hub_node.push(Some(h));
             graph.cliques.extend(joints.iter().map(|t| vec![t.0, h as u32]));
@@ -393,6 +398,6 @@ impl Nodes {
                 graph.after[k] = h as u32;
             }
         }
-        Self { graph, touching, solids, hub_node, ends: numbers }
+        Self { graph, touching, solids, turns, hub_node, ends: numbers }
     }
 }

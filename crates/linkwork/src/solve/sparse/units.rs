@@ -9,7 +9,9 @@
 //! the work.
 
 use super::lanes::LANES;
+use super::pool::Pool;
 use super::symbolic::{Plan, Shape};
+pub(crate) use super::unit::{Child, Node, Product, Room, Seat, Spoke, Step, Task, Unit, Units};
 use std::collections::{BTreeMap, HashMap};
 
 /// None.
@@ -25,208 +27,6 @@ const TASK: f64 = 2e4;
 const MOST_TASKS: f64 = 64.0;
 /// Nanoseconds of all tasks above which waking another thread pays.
 const WORTH_THREADS: f64 = 2e5;
-
-/// Rows of one joint, or the six unknowns of a hub.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    /// Place of the first row.
-    pub at: u32,
-    pub count: u8,
-    /// Sides that enter the diagonal block: bit 0 and bit 1. Fixed solids do not, hubs have unknowns instead.
-    pub own: u8,
-    pub hub: bool,
-    /// No other unit touches its solids.
-    pub inside: bool,
-    /// The unit's number of each side's solid, `NONE` if it is fixed or not needed here.
-    pub solids: [u32; 2],
-}
-
-/// A product `W_a W_b^T` that goes into a panel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Product {
-    /// First row of both factors.
-    pub a: u32,
-    pub b: u32,
-    pub sides: [u8; 2],
-    /// Rows of the left and right factor.
-    pub size: [u8; 2],
-    /// Place in the panel.
-    pub start: u32,
-}
-
-/// Rows that couple to a hub's unknowns: `W_a` itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spoke {
-    pub a: u32,
-    pub side: u8,
-    pub count: u8,
-    pub start: u32,
-    /// Steps in the panel from row to row of the joint, and from motion to motion of the hub.
-    pub steps: [u32; 2],
-}
-
-/// A front whose update another one takes over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Child {
-    /// `NONE`: of the same unit. Otherwise the lane of a pack, which is in this task.
-    pub lane: u32,
-    pub task: u32,
-    /// Place of the update, and its rows.
-    pub update: u32,
-    pub rows: u32,
-    /// Place of the map from its rows to those of the front.
-    pub map: u32,
-}
-
-/// One supernode.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Step {
-    /// First pivot, and how many.
-    pub first: u32,
-    pub pivots: u32,
-    /// Rows below the pivots: place in `Unit::below`, and how many.
-    pub below: u32,
-    pub rows: u32,
-    /// Place of its `(pivots + rows) x pivots` panel.
-    pub panel: usize,
-    /// Place of its `rows x rows` update.
-    pub update: u32,
-    /// Where its lists end; they start where those of the step before end.
-    pub nodes: u32,
-    pub children: u32,
-    pub products: u32,
-    pub spokes: u32,
-}
-
-impl Step {
-    pub fn size(&self) -> usize {
-        (self.pivots + self.rows) as usize
-    }
-}
-
-/// Subtrees that go in step, or everything that does not.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Unit {
-    /// Lanes that hold something; the others repeat the last one.
-    pub lanes: usize,
-    /// Places of its rows and solids among those of its task.
-    pub base: usize,
-    pub solid_base: usize,
-    /// Pivots. Rows of ancestors that the subtree touches come after them.
-    pub scalars: usize,
-    pub steps: Vec<Step>,
-    pub below: Vec<u32>,
-    pub maps: Vec<u32>,
-    pub children: Vec<Child>,
-    pub products: Vec<Product>,
-    pub spokes: Vec<Spoke>,
-    /// Own nodes in elimination order, then those of ancestors whose rows are multiplied here.
-    pub nodes: Vec<Node>,
-    pub own_nodes: usize,
-    /// Per node and lane: first row in the mechanism.
-    pub rows: Vec<u32>,
-    /// Per solid and lane: which one it is in the mechanism.
-    pub solids: Vec<u32>,
-    /// Per row of ancestors and lane: place in the rest.
-    pub outside: Vec<u32>,
-    /// Solids that rows outside of the unit touch too, and per lane their number in the rest.
-    pub shared: Vec<u32>,
-    pub shared_home: Vec<u32>,
-}
-
-impl Unit {
-    /// Rows, those of ancestors included.
-    pub fn height(&self, width: usize) -> usize {
-        self.scalars + self.outside.len() / width
-    }
-}
-
-/// All units of an island, and how much room they need.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Units {
-    pub tasks: Vec<Task>,
-    pub rest: Unit,
-    pub single: Room,
-    /// The tasks are long enough for another thread to be called.
-    pub worth_threads: bool,
-    /// Fronts taken one by one, for the scratch they need.
-    pub largest_front: usize,
-    pub largest_scaled: usize,
-    /// Predicted nanoseconds: only to choose between orders.
-    pub cost: f64,
-}
-
-/// Packs that one thread works on, one after the other.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Task {
-    pub packs: Vec<Unit>,
-    pub room: Room,
-}
-
-/// Lengths of the arrays of one task.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Room {
-    pub rows: usize,
-    pub solids: usize,
-    pub panels: usize,
-    pub updates: usize,
-}
-
-/// Where in a pool of numbers updates live; a place is free again once the parent has taken it.
-#[derive(Default)]
-struct Pool {
-    free: Vec<(usize, usize)>,
-    len: usize,
-}
-
-impl Pool {
-    fn take(&mut self, need: usize) -> usize {
-        if need == 0 {
-            return 0;
-        }
-        match self.free.iter().position(|(_, len)| *len >= need) {
-            Some(i) => {
-                let (at, len) = self.free[i];
-                if len == need {
-                    self.free.remove(i);
-                } else {
-                    self.free[i] = (at + need, len - need);
-                }
-                at
-            }
-            None => {
-                // The last free place grows, if it is at the end.
-                let at = match self.free.last() {
-                    Some((at, len)) if at + len == self.len => *at,
-                    _ => self.len,
-                };
-                if at < self.len {
-                    self.free.pop();
-                }
-                self.len = at + need;
-                at
-            }
-        }
-    }
-
-    /// Gives a place back, joined with its free neighbours.
-    fn release(&mut self, at: usize, len: usize) {
-        if len == 0 {
-            return;
-        }
-        let free = &mut self.free;
-        let i = free.partition_point(|s| s.0 < at);
-        free.insert(i, (at, len));
-        if i + 1 < free.len() && free[i].0 + free[i].1 == free[i + 1].0 {
-            free[i].1 += free[i + 1].1;
-            free.remove(i + 1);
-        }
-        if i > 0 && free[i - 1].0 + free[i - 1].1 == free[i].0 {
-            free[i - 1].1 += free[i].1;
-            free.remove(i);
-        }
-    }
-}
 
 /// Which subtree of which unit a front is in.
 #[derive(Clone, Copy, PartialEq)]
@@ -355,9 +155,10 @@ impl<'a> Builder<'a> {
             key.extend([front.pivots as u32, front.below.len() as u32, front.nodes.len() as u32]);
             for k in front.nodes.clone() {
                 let node = plan.nodes[k] as usize;
-                let [a, b] = plan.ends(self.shape, node).map(|s| u32::from(s != NONE));
+                let end = |s: u32| if s == NONE { 0 } else { 1 + u32::from(plan.turns[s as usize]) };
+                let [a, b] = plan.ends(self.shape, node).map(end);
                 let own = u32::from(plan.own(self.shape, node));
-                key.push(self.shape.groups[node].count as u32 | own << 8 | a << 10 | b << 11);
+                key.push(self.shape.groups[node].count as u32 | own << 8 | a << 10 | b << 12);
             }
             key.push(front.products.len() as u32);
             for t in &plan.products[front.products.clone()] {
@@ -479,6 +280,9 @@ impl<'a> Builder<'a> {
             unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
         }
         rest_unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
+        for home in out.tasks.iter_mut().flat_map(|t| &mut t.packs).flat_map(|u| &mut u.shared_home) {
+            *home = rest_unit.seats[*home as usize].motion;
+        }
         for s in &rest_unit.steps {
             out.largest_front = out.largest_front.max(s.size());
             out.largest_scaled = out.largest_scaled.max(s.size() * (s.pivots as usize).min(256));
@@ -521,7 +325,7 @@ impl<'a> Builder<'a> {
         width: usize,
     ) -> Unit {
         let plan = self.plan;
-        (unit.lanes, unit.base, unit.solid_base) = (lanes.len(), room.rows, room.solids);
+        (unit.lanes, unit.base) = (lanes.len(), room.rows);
         unit.scalars = lanes[0].iter().map(|f| plan.fronts[*f].pivots).sum();
         let roots: Vec<usize> = lanes.iter().map(|l| l.last().copied().unwrap_or(0)).collect();
         let packed = width > 1;
@@ -537,6 +341,8 @@ impl<'a> Builder<'a> {
                 (scalars + outside.partition_point(|b| (*b as usize) < pos)) as u32
             }
         };
+        // Sides of products and spokes, whose columns have no place yet.
+        let (mut product_sides, mut spoke_sides) = (Vec::new(), Vec::new());
         // Nodes of ancestors whose rows are multiplied here: position, sides.
         let mut foreign: BTreeMap<u32, (u32, u8)> = BTreeMap::new();
         for &f in &lanes[0] {
@@ -561,19 +367,21 @@ impl<'a> Builder<'a> {
                 if a >= end {
                     foreign.entry(place(a)).or_insert((t.a.0, 0)).1 |= 1 << t.a.1;
                 }
+                product_sides.push([t.a.1, t.b.1]);
                 unit.products.push(Product {
                     a: place(a),
                     b: place(b),
-                    sides: [t.a.1, t.b.1],
+                    turns: false,
                     size: [plan.size(t.a.0) as u8, plan.size(t.b.0) as u8],
                     start: t.at.1 * n as u32 + t.at.0,
                 });
             }
             for t in &plan.spokes[front.spokes.clone()] {
                 let n = n as u32;
+                spoke_sides.push(t.a.1);
                 unit.spokes.push(Spoke {
                     a: place(plan.first[t.a.0 as usize]),
-                    side: t.a.1,
+                    turns: false,
                     count: plan.size(t.a.0) as u8,
                     start: t.at.1 * n + t.at.0,
                     steps: if t.hub_is_column { [1, n] } else { [n, 1] },
@@ -588,6 +396,7 @@ impl<'a> Builder<'a> {
                     hub: node >= self.shape.groups.len(),
                     inside: false,
                     solids: [NONE; 2],
+                    columns: [NONE; 2],
                 });
             }
             let rows = front.below.len();
@@ -617,7 +426,8 @@ impl<'a> Builder<'a> {
         unit.own_nodes = unit.nodes.len();
         for (at, (node, _)) in &foreign {
             let count = plan.size(*node) as u8;
-            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, inside: false, solids: [NONE; 2] });
+            let (solids, columns) = ([NONE; 2], [NONE; 2]);
+            unit.nodes.push(Node { at: *at, count, own: 0, hub: false, inside: false, solids, columns });
         }
         // Lane by lane: which rows, which solids.
         unit.rows = vec![NONE; unit.nodes.len() * width];
@@ -670,9 +480,43 @@ impl<'a> Builder<'a> {
                 self.number[unit.solids[i * width + lane] as usize] = NONE;
             }
         }
+        self.seat(&mut unit, room, &product_sides, &spoke_sides, width);
         room.rows += unit.height(width);
-        room.solids += unit.solids.len() / width;
         unit
+    }
+
+    /// Finds places for what solids have, and for the columns of rows, by whether solids turn.
+    fn seat(&self, unit: &mut Unit, room: &mut Room, products: &[[u8; 2]], spokes: &[u8], width: usize) {
+        (unit.columns, unit.roots, unit.motions) = (room.columns, room.roots, room.motions..room.motions);
+        let mut roots = 0;
+        for solids in unit.solids.chunks_exact(width) {
+            let turns = self.plan.turns[solids[0] as usize];
+            let seat = Seat { motion: unit.motions.len() as u32, root: roots, turns };
+            unit.motions.end += seat.threes();
+            roots += if turns { 7 } else { 1 };
+            unit.seats.push(seat);
+        }
+        let mut columns = 0;
+        // Per row: places of the columns of both sides, and whether they are six.
+        let mut place = vec![[(NONE, false); 2]; unit.height(width)];
+        for node in &mut unit.nodes {
+            for side in (0..2).filter(|side| node.solids[*side] != NONE) {
+                let seat = unit.seats[node.solids[side] as usize];
+                node.columns[side] = columns;
+                place[node.at as usize][side] = (columns, seat.turns);
+                columns += u32::from(node.count) * seat.threes() as u32;
+            }
+        }
+        for (t, sides) in unit.products.iter_mut().zip(products) {
+            let (a, b) = (place[t.a as usize][sides[0] as usize], place[t.b as usize][sides[1] as usize]);
+            (t.a, t.b, t.turns) = (a.0, b.0, b.1);
+        }
+        for (t, side) in unit.spokes.iter_mut().zip(spokes) {
+            (t.a, t.turns) = place[t.a as usize][*side as usize];
+        }
+        room.columns += columns as usize;
+        room.roots += roots as usize;
+        room.motions = unit.motions.end;
     }
 }
 

@@ -157,7 +157,7 @@ impl Contact {
 
 fn keep(to: &mut Vec<(Vector, Vector)>, s: &State) {
     to.clear();
-    to.extend(s.velocities.iter().zip(&s.spins).map(|(v, w)| (*v, *w)));
+    to.extend(s.velocities.iter().zip(s.spins.iter()).map(|(v, w)| (*v, *w)));
 }
 
 impl Touch {

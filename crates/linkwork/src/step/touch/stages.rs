@@ -44,7 +44,7 @@ impl IslandWork {
         let mut t = std::mem::take(&mut self.touch);
         t.warm_start(s, 0.5 * piece.h);
         t.start.clear();
-        t.start.extend(s.centers.iter().zip(&s.rotations).map(|(c, q)| (*c, *q)));
+        t.start.extend(s.centers.iter().zip(s.rotations.iter()).map(|(c, q)| (*c, *q)));
         for c in &mut t.contacts {
             c.impact = impact_speed(piece, s, c);
             if c.force[0] <= 0.0 {

@@ -185,7 +185,7 @@ fn two_particles_on_rods_are_the_textbook_double_pendulum() {
 /// Largest distance between the centres, and angle between the orientations.
 fn apart(a: &State, b: &State) -> f64 {
     let centers = a.centers.iter().zip(&b.centers).map(|(x, y)| (*x - *y).length());
-    let turns = a.rotations.iter().zip(&b.rotations).map(|(x, y)| log(*x * y.inverse()).length());
+    let turns = a.rotations.iter().zip(b.rotations.iter()).map(|(x, y)| log(*x * y.inverse()).length());
     centers.chain(turns).fold(0.0, f64::max)
 }
 
