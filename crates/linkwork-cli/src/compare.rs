@@ -93,6 +93,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         ));
     }
     let setups = setups(args, &loaded)?;
+    setups.iter().for_each(|s| s.tell_of_contact(m));
     let mut start = State::new(m);
     if let Some(first) = setups.first() {
         first.assemble_start(m, &mut start);

@@ -119,6 +119,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
             "{what} is read and checked, but not simulated yet: it stays out of the run"
         ));
     }
+    setup.tell_of_contact(m);
     let (mut state, assembled) = match &args.from {
         Some(path) => (restore(m, path)?, None),
         None => {

@@ -92,6 +92,16 @@ pub fn solver_names() -> Vec<&'static str> {
 }
 
 impl Setup {
+    /// Tells where solids could touch and the method does not know of it.
+    pub fn tell_of_contact(&self, m: &Mechanism) {
+        if !self.method.knows_contact() && linkwork::contact::is_possible(m) {
+            terminal::note(&format!(
+                "`{}` knows no contact: solids pass through each other. `variational` lets them touch",
+                self.method.name()
+            ));
+        }
+    }
+
     /// Puts it together. A scene may name a method that this version does not have: that is told.
     pub fn new(
         options: &Options,

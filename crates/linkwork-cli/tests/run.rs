@@ -31,6 +31,23 @@ fn number(v: &Value, path: &str) -> f64 {
     found.as_f64().unwrap_or_else(|| panic!("{path} is a number in {v}"))
 }
 
+/// Methods that know no contact say so where something could touch, and only there.
+#[test]
+fn a_method_without_contact_says_so() {
+    let drop = "scene gravity 0 -9.81 0; end
+        solid floor: kernel fixed; shape plane 0 1 0; end
+        solid ball: shape sphere 0.1; mass 1; at 0 0.5 0; end";
+    for (method, told) in [("variational", false), ("displacement", true), ("baumgarte", true)] {
+        let run =
+            linkwork_with(&["run", "-", "--seconds", "1", "--method", method, "--json"], drop.as_bytes());
+        assert_eq!(run.stderr.contains("knows no contact"), told, "{method}: {}", run.stderr);
+        assert_eq!(run.json()["contacts"]["points_max"], if told { 0 } else { 1 }, "{}", run.stdout);
+    }
+    let free = drop.replace("solid floor: kernel fixed; shape plane 0 1 0; end", "");
+    let run = linkwork_with(&["run", "-", "--seconds", "0.1", "--method", "displacement"], free.as_bytes());
+    assert!(!run.stderr.contains("knows no contact"), "{}", run.stderr);
+}
+
 #[test]
 fn the_report_has_every_field_of_the_contract() {
     let run = linkwork_with(&["run", "-", "--seconds", "2", "--json"], PENDULUM.as_bytes());

@@ -57,6 +57,8 @@ pub struct IslandMemory {
     pub peak: f64,
     /// Gravity of the last step: another one wakes what sleeps.
     pub gravity: [f64; 3],
+    /// What it was made of then, as a number: joints, springs or forces that come or go wake it, too.
+    pub made_of: u64,
     /// The blocks of rows that acted at the end of the last step, in order.
     #[serde(with = "plain::keys")]
     pub keys: Vec<RowKey>,
@@ -72,9 +74,9 @@ impl IslandMemory {
     /// Steps without motion after which an island sleeps.
     pub(crate) const STILL: u32 = 30;
 
-    /// Nothing has moved for long enough to sleep, under this gravity.
-    pub(crate) fn is_still(&self, gravity: [f64; 3]) -> bool {
-        self.still >= Self::STILL && self.gravity == gravity
+    /// Nothing has moved for long enough to sleep, under this gravity and made of the same.
+    pub(crate) fn is_still(&self, gravity: [f64; 3], made_of: u64) -> bool {
+        self.still >= Self::STILL && self.gravity == gravity && self.made_of == made_of
     }
 
     /// Did this block of rows act at the end of the last step?
@@ -160,6 +162,7 @@ impl Memory {
             drift: 0.0,
             peak: 0.0,
             gravity: [0.0; 3],
+            made_of: 0,
             keys: Vec::new(),
             forces: Vec::new(),
             pull: Vec::new(),
@@ -193,7 +196,9 @@ macro_rules! clone_in_place {
 
 clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
 clone_in_place!(Memory: islands);
-clone_in_place!(IslandMemory: solid, substep, care, still, drift, peak, gravity, keys, forces, pull, contacts);
+clone_in_place!(
+    IslandMemory: solid, substep, care, still, drift, peak, gravity, made_of, keys, forces, pull, contacts
+);
 
 impl State {
     /// The initial state of a mechanism: scripted solids at time zero of their trajectory.
@@ -346,6 +351,7 @@ impl State {
             eat(island.drift);
             eat(island.peak);
             island.gravity.into_iter().for_each(&mut eat);
+            eat(f64::from_bits(island.made_of));
             island.keys.iter().for_each(|k| eat(f64::from_bits(k.0)));
             island.forces.iter().chain(&island.pull).copied().for_each(&mut eat);
             for c in &island.contacts {

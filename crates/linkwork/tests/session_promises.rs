@@ -363,7 +363,8 @@ fn long_texts_do_not_fill_the_memory() {
     assert!((2..6).contains(&s.edit_counts().0), "{:?}", s.edit_counts());
 }
 
-/// One pendulum hangs at rest, one swings: the first sleeps and says so, wakes at a touch, and stays awake if asked to.
+/// One pendulum hangs at rest, one swings: the first sleeps and says so, wakes at a touch of any kind or when what holds it
+/// lets go, and stays awake if asked to.
 #[test]
 fn what_rests_sleeps_until_it_is_touched() {
     let text = "scene gravity 0 -9.81 0; end
@@ -371,19 +372,43 @@ fn what_rests_sleeps_until_it_is_touched() {
         solid swings: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; at 3 0 0; end
         joint a: ball; object2 still; end
         joint b: ball; object2 swings; frame1 3 0 0; end";
-    let mut s = open(text);
-    act(&mut s, Command::Run { on: true });
-    let report = ticks(&mut s, 120);
-    assert_eq!((report.islands.count, report.islands.asleep), (2, 1), "{report:?}");
-    let still = linkwork::SolidId(1);
-    assert_eq!(s.asleep(), vec![still]);
+    let resting = || {
+        let mut s = open(text);
+        act(&mut s, Command::Run { on: true });
+        let report = ticks(&mut s, 120);
+        assert_eq!((report.islands.count, report.islands.asleep), (2, 1), "{report:?}");
+        assert_eq!(s.asleep(), vec![linkwork::SolidId(1)]);
+        s
+    };
+    for mode in [GripMode::Pin, GripMode::PinPose, GripMode::Pull] {
+        let mut s = resting();
+        grab(&mut s, 1, "still", [0.0, -1.0, 0.0], mode);
+        assert_eq!(ticks(&mut s, 60).islands.asleep, 0, "{mode:?}: held");
+        drag(&mut s, 1, [0.6, -0.8, 0.0]);
+        let report = ticks(&mut s, 120);
+        assert!(report.islands.asleep == 0 && report.grabs[0].point[0] > 0.3, "{mode:?}: {report:?}");
+        act(&mut s, Command::Release { hand: 1 });
+        assert_eq!(ticks(&mut s, 60).islands.asleep, 0, "{mode:?}: it swings now");
+        repeats(&s);
+    }
+    let mut s = resting();
+    act(&mut s, Command::Enable { joint: "a".into(), on: false });
+    assert_eq!(ticks(&mut s, 60).islands.asleep, 0);
+    assert!(s.pose(linkwork::SolidId(1)).translation.y < -3.0, "it falls");
+    repeats(&s);
+
+    let mut s = resting();
+    act(&mut s, Command::Gravity { value: [1.0, -9.81, 0.0] });
+    assert_eq!(ticks(&mut s, 60).islands.asleep, 0);
+
+    let mut s = resting();
+    act(&mut s, Command::Mode { mode: Mode::Kinematic });
     grab(&mut s, 1, "still", [0.0, -1.0, 0.0], GripMode::Pin);
     drag(&mut s, 1, [0.6, -0.8, 0.0]);
-    let report = ticks(&mut s, 30);
-    assert!(report.islands.asleep == 0 && report.grabs[0].met, "{report:?}");
+    ticks(&mut s, 60);
     act(&mut s, Command::Release { hand: 1 });
-    assert_eq!(ticks(&mut s, 60).islands.asleep, 0, "it swings now");
-    repeats(&s);
+    act(&mut s, Command::Mode { mode: Mode::Dynamic });
+    assert_eq!(ticks(&mut s, 20).islands.asleep, 0, "it was put elsewhere");
 
     let mut s = open(text);
     act(&mut s, Command::Run { on: true });

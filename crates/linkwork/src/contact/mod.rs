@@ -20,8 +20,26 @@ pub(crate) use collider::{Collider, Colliders};
 pub(crate) use narrow::{Narrow, Point};
 
 use crate::math::Vector;
+use crate::mechanism::Mechanism;
 use crate::solid::SolidId;
 use serde::{Deserialize, Serialize};
+
+/// Are there two solids in it that may ever touch?
+///
+/// ```
+/// use linkwork::{Mechanism, PlacedShape, Solid};
+/// let mut m = Mechanism::new();
+/// m.add_solid(Solid::new("ball").with_shape(PlacedShape::sphere(0.1), 1000.0))?;
+/// assert!(!linkwork::contact::is_possible(&m));
+/// m.add_solid(Solid::new("another").with_shape(PlacedShape::sphere(0.1), 1000.0))?;
+/// assert!(linkwork::contact::is_possible(&m));
+/// # Ok::<(), linkwork::ModelError>(())
+/// ```
+pub fn is_possible(m: &Mechanism) -> bool {
+    let all = Colliders::new(m);
+    let pair = |(i, a)| all.all[..i].iter().any(|b| all.may_touch(a, b));
+    all.all.iter().enumerate().any(pair)
+}
 
 /// By what a point of contact is known from one step to the next: the two shapes, numbered through all solids, and the
 /// features that meet.

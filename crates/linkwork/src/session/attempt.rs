@@ -80,6 +80,7 @@ impl Session {
         for grip in &self.grips {
             grip.aim_step(&mut self.live, &mut self.state, h, tolerance);
             grip.switch(&mut self.reach, true);
+            self.workspace.wake(&mut self.state, grip.solid);
         }
         let before = self.state.clone();
         let report = if effort.rough { self.rough_step(effort) } else { self.plain_step(effort) };

@@ -11,7 +11,6 @@
 //! where a hand is out of reach it is what takes the swinging out.
 
 use super::free::Wrench;
-use super::island::Island;
 use super::{IslandWork, StepConfig, Workspace};
 use crate::joint::{JointId, Rank};
 use crate::math::{Vector, log};
@@ -84,7 +83,7 @@ const BOUND_ROUNDS: usize = 4;
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, how: Follow) -> FollowReport {
-    let Workspace { whole: w, islands, asleep, .. } = w;
+    let w = &mut w.whole;
     let over = how.over;
     let mut report = FollowReport::default();
     w.begin(m, c);
@@ -153,7 +152,10 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     }
     report.gaps = held_gaps(w);
     report.open = open_gap(w);
-    wake(s, w, &start, islands, asleep);
+    // A pose that was changed wakes what sleeps; in time a hand's mechanism is awake anyway (`Workspace::wake`).
+    if over.is_none() && touched(s, w, &start).next().is_some() {
+        s.wake();
+    }
     report.moved = s.centers.iter().zip(&start.centers).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     if let Some(h) = over {
         w.lambda.iter_mut().for_each(|l| *l /= h * h);
@@ -181,22 +183,6 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     }
     w.forget();
     report
-}
-
-/// Islands of which the correction moved something wake.
-fn wake(s: &mut State, w: &IslandWork, start: &State, islands: &[Island], asleep: &[bool]) {
-    if !asleep.contains(&true) {
-        return;
-    }
-    if s.memory.islands.len() != islands.len() {
-        return s.wake();
-    }
-    let moved: Vec<usize> = touched(s, w, start).collect();
-    for (k, island) in islands.iter().enumerate().filter(|(k, _)| asleep[*k]) {
-        if island.part.solids.iter().any(|id| moved.binary_search(&id.index()).is_ok()) {
-            s.memory.islands[k].still = 0;
-        }
-    }
 }
 
 /// Solids that the correction moved.

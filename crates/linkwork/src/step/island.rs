@@ -51,6 +51,8 @@ pub(crate) struct Island {
     pub touched: Vec<crate::solid::SolidId>,
     /// The lowest solid that moves: by it the island is known.
     pub solid: u32,
+    /// What it is made of, as a number: see [`IslandMemory::made_of`].
+    pub made_of: u64,
     /// What explains energy, and of which mechanism and method.
     balance: Option<(u64, Method, bool, Balance)>,
     /// The energy of `state`, as the last step found it, and under which gravity.
@@ -72,7 +74,8 @@ impl Island {
         let size = levers.fold(0.0, f64::max);
         let first = (0..m.solids().len()).find(|i| !m.solids()[*i].is_fixed());
         let solid = first.map_or(0, |i| part.solids[i].0);
-        Self { part, restless, size, solid, ..Self::default() }
+        let made_of = made_of(&part);
+        Self { part, restless, size, solid, made_of, ..Self::default() }
     }
 
     /// The same, made of these assemblies and near these scripted solids.
@@ -267,6 +270,7 @@ impl Island {
         let still = !(0..s.centers.len()).any(moves);
         let memory = s.memory.own_mut();
         memory.gravity = self.part.mechanism.gravity.to_array();
+        memory.made_of = self.made_of;
         memory.still = if still { (memory.still + 1).min(IslandMemory::STILL) } else { 0 };
         if c.sleep && !self.restless && memory.still >= IslandMemory::STILL {
             self.ledger = None;
@@ -274,6 +278,17 @@ impl Island {
             s.spins.fill(Vector::ZERO);
         }
     }
+}
+
+/// A number for what acts in an island: which joints hold, which springs and forces there are.
+fn made_of(part: &Part) -> u64 {
+    let joints = part.joints.iter().zip(part.mechanism.joints());
+    // Counted from the first one: what comes and goes elsewhere in the mechanism must not matter.
+    let first = part.joints.first().map_or(0, |id| id.0);
+    let holding = joints.filter(|(_, j)| j.enabled).map(|(id, _)| u64::from(id.0 - first));
+    let rest = [part.mechanism.springs.len() as u64, part.mechanism.forces.len() as u64];
+    // FNV-1a, word by word.
+    holding.chain(rest).fold(0xcbf2_9ce4_8422_2325, |h, x| (h ^ x).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Takes a gain that nothing explains out of the speed: whatever went wrong, no energy is made.

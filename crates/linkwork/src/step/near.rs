@@ -235,5 +235,6 @@ impl IslandMemory {
         self.drift += other.drift;
         self.peak += other.peak;
         self.gravity = other.gravity;
+        self.made_of = other.made_of;
     }
 }

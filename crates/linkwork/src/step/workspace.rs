@@ -22,7 +22,7 @@ pub struct Workspace {
     /// Per island, so that those that sleep need not be looked at: its lowest solid, its gaps, and whether it may sleep.
     solids: Vec<u32>,
     pub(super) gaps: Vec<Gaps>,
-    sleeps: Vec<bool>,
+    sleeps: Vec<Option<u64>>,
     /// The island with most joints.
     largest: Option<usize>,
     /// Scripted solids that belong to no island.
@@ -98,7 +98,7 @@ impl Workspace {
         self.asleep = vec![false; self.islands.len()];
         self.solids = self.islands.iter().map(|i| i.solid).collect();
         self.gaps = self.islands.iter().map(|i| i.report.gaps).collect();
-        self.sleeps = self.islands.iter().map(|i| !i.is_restless()).collect();
+        self.sleeps = self.islands.iter().map(|i| (!i.is_restless()).then_some(i.made_of)).collect();
         // The last one of several.
         self.largest = (0..self.islands.len()).max_by_key(|i| self.islands[*i].part.joints.len());
         let mut held = vec![false; m.solids().len()];
@@ -145,9 +145,21 @@ impl Workspace {
         let gravity = m.gravity.to_array();
         self.asleep.clear();
         let may = self.sleeps.iter().zip(&memory.islands);
-        self.asleep.extend(may.map(|(may, i)| c.sleep && *may && i.is_still(gravity)));
+        self.asleep
+            .extend(may.map(|(made_of, i)| c.sleep && made_of.is_some_and(|m| i.is_still(gravity, m))));
         self.awake.clear();
         self.awake.extend((0..self.asleep.len()).filter(|k| !self.asleep[*k]));
+    }
+
+    /// Wakes the island that a solid belongs to: for who moves it, or pulls at it, by hand.
+    pub fn wake(&self, state: &mut State, solid: SolidId) {
+        let memory = &mut state.memory.islands;
+        let known = memory.len() == self.islands.len();
+        let home = self.islands.iter().position(|i| i.part.solids.binary_search(&solid).is_ok());
+        match home.filter(|_| known) {
+            Some(k) => memory[k].still = 0,
+            None => state.wake(),
+        }
     }
 
     /// Gaps of rigid joints at the state that the last step ended with, island by island.
