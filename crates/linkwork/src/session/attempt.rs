@@ -33,7 +33,7 @@ const KEPT: f64 = 0.5;
 const LEAST_PIECES: u32 = 4;
 /// A gap in halves of a typical solid that a rough step may leave: what it is for is to be seen, but the mechanism must
 /// not come apart.
-const ROUGH: f64 = 0.3;
+const ROUGH: f64 = 0.03;
 /// Most islands that are stepped one by one in a second try.
 const MOST_ALONE: usize = 32;
 
