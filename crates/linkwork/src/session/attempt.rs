@@ -146,7 +146,8 @@ impl Session {
         let torn = (3.0 * self.left).max(self.torn);
         // Gaps that were there before are not this step's doing.
         let visible = (3.0 * self.gap).max(VISIBLE * self.torn);
-        let most = if rough { visible.max(ROUGH * self.torn) } else { visible }.min(torn);
+        // A rough step is followed by another one: what each adds to the gaps would add up.
+        let most = if rough { self.gap.max(ROUGH * self.torn) } else { visible }.min(torn);
         let open = if gaps.worst() > most { self.gaps_of_isles() } else { Vec::new() };
         let (gravity, h) = (self.base.gravity.length(), self.settings.step);
         for (k, cause) in self.causes(before).iter().enumerate() {

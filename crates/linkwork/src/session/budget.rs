@@ -47,6 +47,9 @@ const GUESS: f64 = 1e-6;
 /// busy then; and how fast.
 const LEAST_HOPE: f64 = 0.1;
 const HOPE: f64 = 0.99;
+/// A budget that pays for this share of a factorisation's time is overdrawn, and the receipt says so: passes over the rows
+/// open joints for all to see, and are for budgets that could never pay for one.
+const BEYOND: f64 = 4.0;
 /// Measurements of exact steps before they are thought too dear: the first ones may have met a busy machine.
 const TRIALS: u32 = 3;
 /// Conjugate gradient iterations of a rough step before one was measured.
@@ -123,7 +126,7 @@ impl Session {
                 let share = 1e-3 * ms / f64::from(due);
                 let follows = posing || self.grips.iter().any(Grip::is_pin);
                 let most = if follows { LEAST_FOLLOWING } else { 1.0 };
-                if share < most * self.hoped_iteration() {
+                if BEYOND * share < most * self.hoped_iteration() {
                     self.plan_rough(effort, share)
                 } else {
                     self.plan_exact(effort, share)
