@@ -84,7 +84,7 @@ impl AtRest for Vector {
 /// s.spins[p.index()] = Vector::X;
 /// assert_eq!(s.spins[p.index()], Vector::ZERO);
 /// assert_eq!((s.spins.len(), s.spins.values().len()), (2, 1)); // the world, and a particle that takes no room
-/// # Ok::<(), linkwork::Error>(())
+/// # Ok::<(), linkwork::ModelError>(())
 /// ```
 #[derive(Debug)]
 pub struct Turning<T> {

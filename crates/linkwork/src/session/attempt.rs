@@ -33,7 +33,7 @@ const KEPT: f64 = 0.5;
 const LEAST_PIECES: u32 = 4;
 /// A gap in halves of a typical solid that a rough step may leave: what it is for is to be seen, but the mechanism must
 /// not come apart.
-const ROUGH: f64 = 0.3;
+const ROUGH: f64 = 0.03;
 /// Most islands that are stepped one by one in a second try.
 const MOST_ALONE: usize = 32;
 
@@ -146,7 +146,8 @@ impl Session {
         let torn = (3.0 * self.left).max(self.torn);
         // Gaps that were there before are not this step's doing.
         let visible = (3.0 * self.gap).max(VISIBLE * self.torn);
-        let most = if rough { visible.max(ROUGH * self.torn) } else { visible }.min(torn);
+        // A rough step is followed by another one: what each adds to the gaps would add up.
+        let most = if rough { self.gap.max(ROUGH * self.torn) } else { visible }.min(torn);
         let open = if gaps.worst() > most { self.gaps_of_isles() } else { Vec::new() };
         let (gravity, h) = (self.base.gravity.length(), self.settings.step);
         for (k, cause) in self.causes(before).iter().enumerate() {

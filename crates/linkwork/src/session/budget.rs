@@ -45,8 +45,13 @@ const LEAST_FOLLOWING: f64 = 3.0;
 const GUESS: f64 = 1e-6;
 /// How far below its last measurement an exact iteration is thought to cost after a while, since the machine may have been
 /// busy then; and how fast.
-const LEAST_HOPE: f64 = 0.5;
+const LEAST_HOPE: f64 = 0.1;
 const HOPE: f64 = 0.99;
+/// A budget that pays for this share of a factorisation's time is overdrawn, and the receipt says so: passes over the rows
+/// open joints for all to see, and are for budgets that could never pay for one.
+const BEYOND: f64 = 4.0;
+/// Measurements of exact steps before they are thought too dear: the first ones may have met a busy machine.
+const TRIALS: u32 = 3;
 /// Conjugate gradient iterations of a rough step before one was measured.
 const FIRST_ROUGH: f64 = 10.0;
 /// Most of them: beyond it a factorisation is cheaper.
@@ -69,6 +74,8 @@ pub(super) struct Cost {
     ask: f64,
     /// Share of `iteration` that one is thought to cost by now.
     hope: f64,
+    /// Steps that were measured.
+    trials: u32,
 }
 
 impl Cost {
@@ -76,9 +83,12 @@ impl Cost {
         if !(seconds >= 0.0 && seconds.is_finite()) {
             return;
         }
+        self.trials = self.trials.saturating_add(1);
+        // Whatever else runs on the machine only makes a step longer: what is shorter is believed at once, what is longer
+        // by and by.
         let blend = |known: &mut f64, iterations: u32| {
             let each = seconds / f64::from(iterations.max(1));
-            *known = if *known > 0.0 { 0.8 * *known + 0.2 * each } else { each };
+            *known = if *known > 0.0 { each.min(0.8 * *known + 0.2 * each.min(3.0 * *known)) } else { each };
         };
         blend(&mut self.iteration, done.iterations);
         blend(&mut self.solver_iteration, done.solver_iterations);
@@ -116,7 +126,7 @@ impl Session {
                 let share = 1e-3 * ms / f64::from(due);
                 let follows = posing || self.grips.iter().any(Grip::is_pin);
                 let most = if follows { LEAST_FOLLOWING } else { 1.0 };
-                if share < most * self.hoped_iteration() {
+                if BEYOND * share < most * self.hoped_iteration() {
                     self.plan_rough(effort, share)
                 } else {
                     self.plan_exact(effort, share)
@@ -128,7 +138,7 @@ impl Session {
 
     /// What an exact iteration costs, as far as is known.
     fn hoped_iteration(&self) -> f64 {
-        if self.cost.iteration > 0.0 {
+        if self.cost.trials >= TRIALS {
             self.cost.iteration * self.cost.hope
         } else {
             GUESS * self.base.joints().len() as f64

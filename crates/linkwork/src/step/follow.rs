@@ -158,31 +158,45 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     }
     report.moved = s.centers.iter().zip(&start.centers).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     if let Some(h) = over {
-        w.lambda.iter_mut().for_each(|l| *l /= h * h);
-        // A hand that pulls at what cannot follow does no work: its corrections may brake, but not drive.
         let unmet = report.open > c.tolerance.max(0.1 * asked);
-        let had = kinetic(s, w, &start);
-        for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
-            s.velocities[i] += (s.centers[i] - start.centers[i]) / h;
-            s.spins[i] += log(s.rotations[i] * start.rotations[i].inverse()) / h;
-            // Light parts at the end of a whip: a hand sets nothing spinning faster than a step can follow.
-            let turn = s.spins[i].length() * h;
-            if turn > c.max_rotation {
-                s.spins[i] *= c.max_rotation / turn;
-            }
-        }
-        report.solver_iterations += velocities(m, s, w, c, h, unmet);
-        if unmet {
-            let has = kinetic(s, w, &start);
-            let keep = if has > had { (had / has).sqrt() } else { 1.0 } / (1.0 + UNMET_BRAKE * h);
-            for i in touched(s, w, &start).collect::<Vec<_>>() {
-                s.velocities[i] *= keep;
-                s.spins[i] *= keep;
-            }
-        }
+        report.solver_iterations += give_speed(m, s, w, c, &start, h, unmet);
     }
     w.forget();
     report
+}
+
+/// What was corrected over a step of length `h` goes into the velocities. A hand that pulls at what cannot follow (`unmet`)
+/// does no work: its corrections may brake, but not drive. Tells the iterations of the solver.
+fn give_speed(
+    m: &Mechanism,
+    s: &mut State,
+    w: &mut IslandWork,
+    c: &StepConfig,
+    start: &State,
+    h: f64,
+    unmet: bool,
+) -> usize {
+    w.lambda.iter_mut().for_each(|l| *l /= h * h);
+    let had = kinetic(s, w, start);
+    for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
+        s.velocities[i] += (s.centers[i] - start.centers[i]) / h;
+        s.spins[i] += log(s.rotations[i] * start.rotations[i].inverse()) / h;
+        // Light parts at the end of a whip: a hand sets nothing spinning faster than a step can follow.
+        let turn = s.spins[i].length() * h;
+        if turn > c.max_rotation {
+            s.spins[i] *= c.max_rotation / turn;
+        }
+    }
+    let iterations = velocities(m, s, w, c, h, unmet);
+    if unmet {
+        let has = kinetic(s, w, start);
+        let keep = if has > had { (had / has).sqrt() } else { 1.0 } / (1.0 + UNMET_BRAKE * h);
+        for i in touched(s, w, start).collect::<Vec<_>>() {
+            s.velocities[i] *= keep;
+            s.spins[i] *= keep;
+        }
+    }
+    iterations
 }
 
 /// Solids that the correction moved.

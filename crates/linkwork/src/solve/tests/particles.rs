@@ -96,31 +96,7 @@ fn fronts_of_particles_give_the_dense_answer() {
     let chain: Vec<_> = (0..70).map(|i| (i, i + 1)).collect();
     let cases = [("net", net(12, 2)), ("star", mixed(&star, 5)), ("chain", mixed(&chain, 6))];
     for (name, (m, s)) in cases {
-        let (rows, masses) = rows_of(&m, &s);
-        let mut r = Random::new(9);
-        let b: Vec<f64> = (0..rows.len()).map(|_| r.signed()).collect();
-        let some: Vec<bool> = (0..rows.len()).map(|_| r.signed() > -0.6).collect();
-        for (active, damping) in [(vec![], None), (some, None), (vec![], Some(0.1))] {
-            let problem = Problem { rows: &rows, masses: &masses, active: &active, damping };
-            let work = Work { tolerance: 1e-11, ..Work::default() };
-            let mut solvers: [Box<dyn LinearSolver>; 2] =
-                [Box::new(FullDense::new()), Box::new(SparseDirect::new())];
-            let motion = [0, 1, 1].map(|k: usize| {
-                solvers[k].factor(&problem);
-                let mut lambda = vec![0.0; rows.len()];
-                solvers[k].solve(&b, &mut lambda, &work);
-                // The answer as a guess: the way through a warm start.
-                solvers[k].solve(&b, &mut lambda, &work);
-                let mut dq = vec![[0.0; 6]; m.solids().len()];
-                rows.apply_transposed(&lambda, &masses, &mut dq);
-                dq
-            });
-            for other in &motion[1..] {
-                let error = distance(motion[0].as_flattened(), other.as_flattened());
-                let size = distance(motion[0].as_flattened(), &vec![0.0; 6 * motion[0].len()]);
-                assert!(error < 1e-6 * size, "{name} {damping:?}: {error} of {size}");
-            }
-        }
+        agrees_with_dense(name, &m, &s);
     }
 }
 
