@@ -107,6 +107,8 @@ pub(crate) struct Colliders {
     collide: Vec<Collide>,
     /// Per solid: the lowest one that joints connect it with.
     linkage: Vec<u32>,
+    /// A solid that does not move, and a linkage that it carries, in order.
+    carried: Vec<(SolidId, u32)>,
     dynamic: Vec<bool>,
 }
 
@@ -137,7 +139,7 @@ impl Colliders {
     }
 
     /// Pairs that the scene ignores, and solids that joints connect: linkages are drawn with bars that run through each
-    /// other, and few of them are meant to jam.
+    /// other and through their frames, and few of them are meant to jam.
     fn keep_apart(&mut self, m: &Mechanism) {
         let mut sets = Sets::new(m.solids().len());
         let mut apart: Vec<[SolidId; 2]> = Vec::new();
@@ -150,6 +152,15 @@ impl Colliders {
             }
         }
         self.linkage = (0..m.solids().len()).map(|i| sets.find(i) as u32).collect();
+        for [a, b] in &apart {
+            for (frame, carried) in [(*a, *b), (*b, *a)] {
+                if !self.dynamic[frame.index()] && self.dynamic[carried.index()] {
+                    self.carried.push((frame, self.linkage[carried.index()]));
+                }
+            }
+        }
+        self.carried.sort_unstable();
+        self.carried.dedup();
         apart.retain(|[a, b]| !self.asks_for(*a, *b));
         apart.extend(m.ignores.iter().map(|[a, b]| [*a.min(b), *a.max(b)]));
         apart.sort_unstable();
@@ -163,8 +174,19 @@ impl Colliders {
         names(a, b) || names(b, a)
     }
 
+    /// Joints hold both together, directly or through others, or one is the frame that carries the other's linkage. A
+    /// plane is no part of a frame: what hangs on the floor's posts may still lie down on the floor.
+    fn one_linkage(&self, a: &Collider, b: &Collider) -> bool {
+        let carries = |frame: &Collider, other: &Collider| {
+            let pair = (frame.solid, self.linkage[other.solid.index()]);
+            !matches!(frame.geometry, Geometry::Plane) && self.carried.binary_search(&pair).is_ok()
+        };
+        self.linkage[a.solid.index()] == self.linkage[b.solid.index()] || carries(a, b) || carries(b, a)
+    }
+
     /// May these two colliders touch?
     pub fn may_touch(&self, a: &Collider, b: &Collider) -> bool {
+        let tied = self.one_linkage(a, b);
         let (a, b) = (a.solid, b.solid);
         let allows = |x: SolidId, y: SolidId| match &self.collide[x.index()] {
             Collide::All => true,
@@ -175,7 +197,7 @@ impl Colliders {
             && (self.dynamic[a.index()] || self.dynamic[b.index()])
             && allows(a, b)
             && allows(b, a)
-            && (self.linkage[a.index()] != self.linkage[b.index()] || self.asks_for(a, b))
+            && (!tied || self.asks_for(a, b))
             && self.apart.binary_search(&[a.min(b), a.max(b)]).is_err()
     }
 
