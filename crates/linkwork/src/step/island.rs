@@ -239,9 +239,11 @@ impl Island {
             let memory = self.state.memory.own_mut();
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
-            // What touches loses energy as it should: only gains are counted.
-            let change = if w.touch.is_empty() { change } else { change.max(0.0) };
             memory.drift = if end.driven { 0.0 } else { memory.drift + change };
+            if !w.touch.is_empty() {
+                // What touches loses energy as it should: gains count from the least that there was.
+                memory.drift = memory.drift.max(0.0);
+            }
             memory.peak = memory.peak.max(kinetic.min(4.0 * memory.peak + end.energy.allowed));
             report.energy.drift = memory.drift;
             let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
