@@ -53,7 +53,10 @@ fn fastest(s: &Session, state: &State) -> f64 {
 #[test]
 fn a_held_leg_stays_on_its_side() {
     let text = std::fs::read_to_string(folder("tests/fixtures/jansen-flip.json")).unwrap();
-    let log: Log = serde_json::from_str(&text).unwrap();
+    let mut log: Log = serde_json::from_str(&text).unwrap();
+    // It was recorded when feet went through floors, and this one is where the foot goes.
+    assert!(log.text.contains("at 0 -0.93 0;"));
+    log.text = log.text.replace("at 0 -0.93 0;", "at 0 -0.95 0;");
     let mut before: Option<State> = None;
     let end = replay_with(&log, &mut |n, s| {
         if let Some(a) = &before
