@@ -255,7 +255,7 @@ test('handles move the selected solid along an axis and turn it about one', asyn
   const start = await frame(page);
   await page.evaluate(() => linkwork.app.select({ kind: 'solid', id: linkwork.app.scene.solids.findIndex((s) => s.name === 'rocker') }));
   await page.locator('.view canvas').focus();
-  /** A point of the page where this handle is, and which way it leads. */
+  /** A point of the page well within this handle (beside it may be another one), and which way it leads. */
   const handle = (axis) =>
     until(`handle ${axis}`, () =>
       page.evaluate((axis) => {
@@ -265,7 +265,8 @@ test('handles move the selected solid along an axis and turn it about one', asyn
         for (let r = 130; r > 20; r -= 3)
           for (let k = 0; k < 72; k++) {
             const p = { x: c.x + r * Math.cos(k * 0.0873), y: c.y + r * Math.sin(k * 0.0873) };
-            if (handles.hit(p.x, p.y) === axis) return { ...p, c };
+            const near = [[0, 0], [3, 0], [-3, 0], [0, 3], [0, -3]];
+            if (near.every(([x, y]) => handles.hit(p.x + x, p.y + y) === axis)) return { ...p, c };
           }
         return null;
       }, axis),
@@ -275,10 +276,17 @@ test('handles move the selected solid along an axis and turn it about one', asyn
       const q = new linkwork.THREE.Quaternion().setFromRotationMatrix(linkwork.solids.matrices[linkwork.app.selection.id]);
       return 2 * Math.atan2(q.z, q.w);
     });
+  /** The pointer over this handle, as the page itself sees it once everything that was on its way has been drawn. */
+  const point = (axis) =>
+    until(`the pointer is over ${axis}`, async () => {
+      const p = await handle(axis);
+      await page.mouse.move(p.x, p.y);
+      await frames(page, 3);
+      return (await page.evaluate(({ x, y }) => linkwork.handles.hit(x, y), p)) === axis ? p : null;
+    });
   const angle = await turned();
   await page.keyboard.press('h');
-  const x = await handle('X');
-  await page.mouse.move(x.x, x.y);
+  const x = await point('X');
   await page.mouse.down();
   await held(1);
   await page.mouse.move(x.x + 0.4 * (x.c.x - x.x), x.y + 0.4 * (x.c.y - x.y), { steps: 8 });
@@ -290,8 +298,7 @@ test('handles move the selected solid along an axis and turn it about one', asyn
   await held(0);
 
   await page.keyboard.press('h');
-  const z = await handle('Z');
-  await page.mouse.move(z.x, z.y);
+  const z = await point('Z');
   await page.mouse.down();
   await held(1);
   const [dx, dy] = [z.x - z.c.x, z.y - z.c.y];
