@@ -6,13 +6,16 @@
 //! ```text
 //!     0 <= l_n  _|_  y_n - low >= 0,      |l_t| <= mu l_n,      y_t - target = -s l_t,  s >= 0,  s > 0 only on the cone
 //! ```
-//! Block Gauss-Seidel, each block solved exactly (`block.rs`): any sweep may be the last, and whatever comes out lies in
-//! the cones and, since the response keeps the joints, moves no joint. Where the matrix is small enough to be formed,
-//! Newton's method on the same equations (`newton.rs`) takes over: redundant corners, mass ratios and chains, on which
-//! sweeps crawl, cost it nothing.
+//! A proximal Newton method (`proximal.rs`) solves them to rounding: over the motions of the solids where nothing joins
+//! them (`bodies.rs`), else over the matrix `W` (`matrix.rs`). Redundant corners, mass ratios and chains, on which sweeps
+//! crawl, cost it nothing. Where neither is small, block Gauss-Seidel, each block solved exactly (`block.rs`): any sweep
+//! may be the last, and whatever comes out lies in the cones and, since the response keeps the joints, moves no joint.
 
 mod block;
-mod newton;
+mod bodies;
+mod factor;
+mod matrix;
+mod proximal;
 #[cfg(test)]
 mod tests;
 
@@ -65,8 +68,10 @@ pub(crate) struct Cones {
     /// Per end of each row: what a unit push along it moves.
     moved: Vec<HalfRow>,
     first: Vec<usize>,
-    newton: newton::Newton,
-    warm: Vec<f64>,
+    proximal: proximal::Proximal,
+    bodies: bodies::Bodies,
+    matrix: matrix::Scratch,
+    own: Vec<f64>,
     inner: Vec<f64>,
 }
 
@@ -74,6 +79,8 @@ pub(crate) struct Cones {
 const MOST_DENSE: usize = 240;
 /// A row that moves less than this part of what it would if nothing held its solids does not move.
 const STUCK: f64 = 1e-10;
+/// Sweeps after Newton's method has failed, at most.
+const SWEEPS: usize = 200;
 /// Columns of `W` that are asked for together.
 const COLUMNS: usize = 8;
 
@@ -100,7 +107,8 @@ impl Cones {
         }
         self.bounds(lower, p, n);
         let local = self.is_local(lower, p, n);
-        let dense = n <= MOST_DENSE || !local;
+        let by_bodies = local && self.bodies.prepare(p, lower);
+        let dense = !by_bodies && (n <= MOST_DENSE || !local);
         if dense && !(known && self.w.len() == n * n) {
             self.form(lower, p, n, &mut report);
         }
@@ -112,10 +120,12 @@ impl Cones {
         self.curves.clear();
         self.curves.extend(p.asks[..p.scalars].iter().map(|a| Curve::new(a, 1.0)));
         self.clamp(p, force);
-        if dense {
-            self.by_matrix(p, force, work, &mut report);
-        } else {
-            self.by_sweeps(p, force, work, &mut report);
+        let solved = (by_bodies || dense) && self.by_newton(p, force, work, dense, &mut report);
+        match solved {
+            true => {}
+            // What Newton's method cannot decide, sweeps do.
+            false if dense => self.by_matrix(p, force, work, &mut report),
+            false => self.by_sweeps(p, force, work, &mut report),
         }
         self.finish(lower, p, force, &mut report);
         report
@@ -231,63 +241,49 @@ impl Cones {
         }
     }
 
-    /// Sweeps and Newton's method in turns, over the formed matrix.
-    fn by_matrix(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
-        const TURNS: usize = 6;
-        let n = force.len();
-        // Newton's method first: from nothing it finds the even answer among those that redundant points allow.
-        let mut sweeps = 0;
-        for turn in 0..TURNS {
-            self.multiply(p, force);
-            for _ in 0..sweeps {
-                let worst = self.sweep_matrix(p, force);
-                report.rounds += 1;
-                if !(worst > work.tolerance) || work.is_over() {
-                    break;
-                }
-            }
-            self.multiply(p, force);
-            if !(self.residual(p, force) > work.tolerance) || work.is_over() {
-                return;
-            }
-            if self.by_newton(p, force, work, report) {
-                return;
-            }
-            if turn == 0 && force.iter().any(|f| *f != 0.0) {
-                // A warm start of other points may be the reason: from nothing, and the better of both.
-                let mut warm = std::mem::take(&mut self.warm);
-                warm.clear();
-                warm.extend_from_slice(force);
-                let had = self.residual(p, force);
-                force.fill(0.0);
-                self.clamp(p, force);
-                let found = self.by_newton(p, force, work, report);
-                if !found && !(self.residual(p, force) < had) {
-                    force.copy_from_slice(&warm);
-                }
-                self.warm = warm;
-                if found {
-                    return;
-                }
-            }
-            // What Newton's method cannot decide, sweeps do in the end.
-            sweeps = (8 << (2 * turn)).min(work.iterations.max(1)).min(1 + 20_000_000 / (n * n).max(1));
-        }
-    }
-
     /// Newton's method. True: there is nothing left to do.
     fn by_newton(
         &mut self,
         p: &ConeProblem,
         force: &mut [f64],
         work: &Work,
+        dense: bool,
         report: &mut ConeReport,
     ) -> bool {
-        let mut newton = std::mem::take(&mut self.newton);
-        report.rounds += newton.solve(self, p, force, work);
-        self.newton = newton;
+        let n = force.len();
+        self.own.clear();
+        self.own.extend((0..p.scalars).map(|r| if dense { self.w[r * n + r] } else { self.bound[r] }));
+        let laws = proximal::Laws { p, curves: &self.curves, blocks: &self.blocks, own: &self.own };
+        let mut motions =
+            bodies::Motions { bodies: &mut self.bodies, p, moved: &self.moved, first: &self.first };
+        let mut forces = matrix::Forces { p, w: &self.w, scratch: &mut self.matrix };
+        let space: &mut dyn proximal::Space = if dense { &mut forces } else { &mut motions };
+        let found = self.proximal.solve(&laws, space, force, work);
+        report.rounds += found.rounds;
+        !(found.residual > work.tolerance) || work.is_over()
+    }
+
+    /// Sweeps over the formed matrix; the best counts.
+    fn by_matrix(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
+        let n = force.len();
+        let most = work.iterations.min(SWEEPS).min(1 + 2_000_000 / (n * n).max(1));
         self.multiply(p, force);
-        !(self.residual(p, force) > work.tolerance) || work.is_over()
+        let first = self.residual(p, force);
+        let mut best = std::mem::take(&mut self.inner);
+        best.clear();
+        best.extend_from_slice(force);
+        for _ in 0..most {
+            let worst = self.sweep_matrix(p, force);
+            report.rounds += 1;
+            if !(worst > work.tolerance) || work.is_over() {
+                break;
+            }
+        }
+        self.multiply(p, force);
+        if !(self.residual(p, force) < first) {
+            force.copy_from_slice(&best);
+        }
+        self.inner = best;
     }
 
     /// `y = W lambda` and the give of scalar rows.
