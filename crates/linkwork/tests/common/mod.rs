@@ -71,7 +71,9 @@ pub fn text(name: &str) -> String {
 
 /// A scene from its text; errors end the test.
 pub fn read_scene(text: &str) -> Scene {
-    let (scene, report) = load(text, &mut |_| Err("no files here".into()));
+    // Meshes lie beside the scenes of single features, the only ones that have some.
+    let mut files = |name: &str| std::fs::read(folder("features").join(name)).map_err(|e| e.to_string());
+    let (scene, report) = load(text, &mut files);
     scene.unwrap_or_else(|| panic!("{:?}\n{text}", report.diagnostics))
 }
 
