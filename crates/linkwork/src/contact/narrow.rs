@@ -34,6 +34,7 @@ pub(crate) struct Point {
 #[derive(Default)]
 pub(crate) struct Narrow {
     manifold: ContactManifold<(), ()>,
+    corners: Vec<Point>,
 }
 
 /// The part of its size by which a mesh that meets a mesh counts as thick while directions are found: triangles that
@@ -197,11 +198,20 @@ impl Narrow {
             let limits = limits.as_ref().map(|l| l as &dyn NormalConstraints);
             self.reset();
             self.triangle(&triangle, geometry, &to, margin);
-            if !is_own(&self.manifold, limits) {
-                continue;
-            }
             let own = out.len();
-            self.take(at, margin, slack, k + 1, out);
+            if is_own(&self.manifold, limits) {
+                self.take(at, margin, slack, k + 1, out);
+            } else if !self.manifold.points.is_empty() {
+                // Corners above the face itself are its own, whatever the shortest way between the two is.
+                self.corners.clear();
+                above_face(&triangle, geometry, &to, margin, &mut self.corners);
+                out.extend(self.corners.iter().map(|p| Point {
+                    at: at.transform_point(p.at),
+                    normal: at.rotation * p.normal,
+                    gap: p.gap,
+                    feature: fold(k + 1, p.feature),
+                }));
+            }
             // Neighbours meet at edges: one point there is enough.
             let mut i = own;
             while i < out.len() {
@@ -319,7 +329,24 @@ fn features(g: &Geometry) -> Option<(&dyn PolygonalFeatureMap, f64)> {
 fn is_own(m: &ContactManifold<(), ()>, limits: Option<&dyn NormalConstraints>) -> bool {
     let Some(limits) = limits else { return true };
     let mut normal = m.local_n1;
-    !m.points.is_empty() && limits.project_local_normal_mut(&mut normal) && normal.dot(m.local_n1) > 0.9999
+    !m.points.is_empty()
+        && limits.project_local_normal_mut(&mut normal)
+        && normal.dot(m.local_n1) > 1.0 - 1e-10
+}
+
+/// Corners of a shape on the side of its centre whose foot lies within the triangle; all in the triangle's frame.
+fn above_face(triangle: &Triangle, shape: &Geometry, pose: &Pose, margin: f64, out: &mut Vec<Point>) {
+    let Some(normal) = triangle.normal() else { return };
+    let side = if (pose.translation - triangle.a).dot(normal) < 0.0 { -normal } else { normal };
+    super::plane::points(triangle.a, side, shape, pose, margin, out);
+    let edges = [(triangle.a, triangle.b), (triangle.b, triangle.c), (triangle.c, triangle.a)];
+    let within = |p: &Point| {
+        let foot = p.at - side * (0.5 * p.gap);
+        edges.iter().all(|(from, to)| (*to - *from).cross(foot - *from).dot(normal) >= 0.0)
+    };
+    // What is deeper than it is wide came from the other side.
+    let depth = triangle.scaled_normal().length().sqrt();
+    out.retain(|p| within(p) && p.gap > -depth);
 }
 
 /// Adds what the shapes were smaller by.

@@ -210,12 +210,12 @@ impl IslandWork {
             // A force that begins or ends within the substep acts for some of it.
             kick += f.value.length_squared() * h * h * w + 2.0 * h * power;
         }
+        work += self.touch.lifted;
         let change = (after.kinetic + after.stored) - (before.kinetic + before.stored) - work;
         let kinetic = before.kinetic.max(after.kinetic.min(4.0 * before.kinetic + kick));
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
             + 0.5 * (before.springs + after.springs)
-            + self.touch.lifted / RETRY
             + rounding;
         (EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }, after)
     }

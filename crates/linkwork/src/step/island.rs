@@ -258,18 +258,19 @@ impl Island {
             report.gaps = if current { end.gaps } else { w.final_gaps(part, &self.state) };
             w.stop(c, clock, |s| &mut s.rows);
             report.missed = !(report.gaps.worst() <= c.tolerance);
-            self.rest(c);
+            self.rest(c, end.contacts.penetration > c.tolerance);
         }
         report.stages = self.work.stages;
         self.report = report;
     }
 
-    /// Counts the steps at whose end nothing moved; after some the island sleeps, and its speed is zero.
-    fn rest(&mut self, c: &StepConfig) {
+    /// Counts the steps at whose end nothing moved; after some the island sleeps, and its speed is zero. What overlaps is
+    /// still on its way apart, though without speed.
+    fn rest(&mut self, c: &StepConfig, overlaps: bool) {
         let s = &mut self.state;
         let most = (REST * c.tolerance / c.dt).powi(2);
         let moves = |i: usize| s.velocities[i].length_squared() > most || s.spins[i].length_squared() > most;
-        let still = !(0..s.centers.len()).any(moves);
+        let still = !overlaps && !(0..s.centers.len()).any(moves);
         let memory = s.memory.own_mut();
         memory.gravity = self.part.mechanism.gravity.to_array();
         memory.made_of = self.made_of;

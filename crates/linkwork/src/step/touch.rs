@@ -132,7 +132,7 @@ pub(crate) struct Touch {
     known: bool,
     velocities: Vec<(Vector, Vector)>,
     stopped: Vec<(Vector, Vector)>,
-    /// Energy that pushing out may bring in this step.
+    /// Energy that pushing out brought in this step.
     pub lifted: f64,
     pub report: ContactReport,
 }
@@ -201,10 +201,20 @@ impl Touch {
             }
             if fast
                 && self.points.is_empty()
-                && let Some((t, p)) = self.narrow.cast(a, &pa, va, b, &pb, vb, cast)
+                && let Some((t, first)) = self.narrow.cast(a, &pa, va, b, &pb, vb, cast)
             {
-                let arms = [p.at - centers[0] - va * t, p.at - centers[1] - vb * t];
-                self.contacts.push(Contact::at(&pair, k, &p, arms));
+                // All points where they meet, as far away as they are now: one alone would make a face spin.
+                let (mut qa, mut qb) = (pa, pb);
+                (qa.translation, qb.translation) = (centers[0] + va * t, centers[1] + vb * t);
+                self.narrow.points(a, &qa, b, &qb, 1e-3 * least, &mut self.points);
+                if self.points.is_empty() {
+                    self.points.push(Point { gap: 0.0, ..first });
+                }
+                for p in &mut self.points {
+                    p.gap -= (vb - va).dot(p.normal) * t;
+                    let arms = [p.at - qa.translation, p.at - qb.translation];
+                    self.contacts.push(Contact::at(&pair, k, p, arms));
+                }
             }
         }
     }

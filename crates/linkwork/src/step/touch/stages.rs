@@ -11,7 +11,10 @@ use crate::step::{IslandWork, Piece};
 /// How far a pair may come together in `h`, at most.
 fn approach(m: &crate::Mechanism, s: &State, h: f64, pair: &Pair, all: &Colliders) -> f64 {
     let [a, b] = pair.solids;
-    let speed = (s.velocities[b] - s.velocities[a]).length()
+    // One of them may be stopped within the step, by something else.
+    let [va, vb] = [s.velocities[a], s.velocities[b]];
+    let speed = (vb - va).length()
+        + va.length().min(vb.length())
         + s.spins[a].length() * all.all[pair.colliders[0] as usize].reach
         + s.spins[b].length() * all.all[pair.colliders[1] as usize].reach;
     h * speed + h * h * m.gravity.length()
@@ -76,8 +79,6 @@ impl IslandWork {
             c.low = [(-c.gap).min(most), 0.0, 0.0];
             c.friction = 0.0;
             c.taken = c.gap < 0.0;
-            let mass: f64 = c.solids.iter().map(|i| self.masses.mass(*i)).sum();
-            self.touch.lifted += mass * m.gravity.length() * (-c.gap).clamp(0.0, most);
         }
         let n = self.rows.len();
         for v in [&mut self.delta, &mut self.lambda] {
@@ -93,7 +94,9 @@ impl IslandWork {
             if angle > piece.c.max_rotation {
                 dq[3..].iter_mut().for_each(|x| *x *= piece.c.max_rotation / angle);
             }
+            let before = s.centers[i];
             s.displace(i, &dq);
+            self.touch.lifted -= self.masses.mass(i) * m.gravity.dot(s.centers[i] - before);
         }
     }
 
@@ -137,7 +140,7 @@ impl IslandWork {
             (c.force, c.applied) = (c.force.map(|f| f * h), c.applied.map(|f| f * h));
             c.taken |= c.low[0] > 0.0;
         }
-        let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance);
+        let spent = self.solve_touching(piece.c, 1e-3 * piece.c.tolerance);
         self.lambda.iter_mut().for_each(|l| *l /= h);
         for c in &mut self.touch.contacts {
             c.force = c.force.map(|f| f / h);
