@@ -201,7 +201,7 @@ impl Narrow {
             let own = out.len();
             if is_own(&self.manifold, limits) {
                 self.take(at, margin, slack, k + 1, out);
-            } else if !self.manifold.points.is_empty() {
+            } else {
                 // Corners above the face itself are its own, whatever the shortest way between the two is.
                 self.corners.clear();
                 above_face(&triangle, geometry, &to, margin, &mut self.corners);

@@ -106,6 +106,10 @@ pub(crate) struct Touch {
     /// Pairs near each other in this step.
     pub pairs: Vec<Pair>,
     pub(super) contacts: Vec<Contact>,
+    /// Those that `detect` found.
+    later: Vec<Contact>,
+    /// `later` are those of the state as the position stage left it.
+    looked: bool,
     narrow: Narrow,
     points: Vec<Point>,
     /// Points that pushed in the position stage, in order, with the speed at which they were met.
@@ -176,11 +180,10 @@ impl Touch {
         pair.poses[side].unwrap_or_else(|| Pose::from_parts(s.centers[i], s.rotations[i]))
     }
 
-    /// Finds the points of all pairs at `s`, not farther apart than `margin` of the pair allows; `cast` tells for how long
-    /// fast ones are followed along their way.
+    /// Finds the points of all pairs at `s`, not farther apart than `margin` of the pair allows, for `later`; `cast` tells
+    /// for how long fast ones are followed along their way.
     fn detect(&mut self, s: &State, cast: f64, margin: impl Fn(&Pair, &Colliders) -> f64) {
-        self.contacts.clear();
-        self.known = false;
+        self.later.clear();
         let all = self.colliders.clone();
         for k in 0..self.pairs.len() {
             let pair = self.pairs[k];
@@ -197,7 +200,7 @@ impl Touch {
             let centers = [pa.translation, pb.translation];
             for p in &self.points {
                 let contact = Contact::at(&pair, k, p, [p.at - centers[0], p.at - centers[1]]);
-                self.contacts.push(contact);
+                self.later.push(contact);
             }
             if fast
                 && self.points.is_empty()
@@ -213,10 +216,16 @@ impl Touch {
                 for p in &mut self.points {
                     p.gap -= (vb - va).dot(p.normal) * t;
                     let arms = [p.at - qa.translation, p.at - qb.translation];
-                    self.contacts.push(Contact::at(&pair, k, p, arms));
+                    self.later.push(Contact::at(&pair, k, p, arms));
                 }
             }
         }
+    }
+
+    /// What was found takes part from here on.
+    fn take_later(&mut self) {
+        std::mem::swap(&mut self.contacts, &mut self.later);
+        self.known = false;
     }
 
     /// Takes over the forces of the last step, times `h`, as a first guess.

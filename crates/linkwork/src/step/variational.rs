@@ -188,6 +188,9 @@ fn gained_too_much(piece: &Piece, w: &IslandWork) -> bool {
     after > 1.5 * before + unseen
 }
 
+/// How often the end of a substep is looked at for points of contact that nobody expected.
+const LOOKS: usize = 3;
+
 /// The rounds of Newton's method.
 struct Newton {
     /// Largest request of the first round, and the smallest of all.
@@ -209,6 +212,7 @@ impl Newton {
         let n = w.rows.len();
         // Which bounds take part must not depend on what was solved before.
         w.levels.forget();
+        let mut looks = 0;
         for round in 0.. {
             let clock = w.start(c);
             // Round 0 solves the rotation equation only to 1e-6 (`rough`): its poses are never accepted as they are.
@@ -229,8 +233,16 @@ impl Newton {
             residual(w, h);
             w.ask_positions(piece, s, round);
             match self.judge(piece, w, round) {
-                Next::Stop(Found::Yes) if rough => return refine(piece, s, w),
-                Next::Stop(Found::Yes) => return self.keep_best(piece, s, w),
+                Next::Stop(Found::Yes) => {
+                    let found = if rough { refine(piece, s, w) } else { self.keep_best(piece, s, w) };
+                    looks += 1;
+                    if found == Found::No || looks > LOOKS || !w.meet_new_points(piece, s) {
+                        return found;
+                    }
+                    (self.first, self.best) = (f64::INFINITY, f64::INFINITY);
+                    residual(w, h);
+                    w.ask_positions(piece, s, round.max(1));
+                }
                 Next::Stop(found) => return found,
                 Next::Solve => {}
             }
@@ -519,7 +531,7 @@ pub(super) fn hold_velocities(
             w.solve(c, 1e-3 * c.tolerance).iterations
         };
         if !w.touch.is_idle() {
-            done.solver_iterations += w.solve_touching(c, 1e-3 * c.tolerance / piece.h);
+            done.solver_iterations += w.solve_touching(c, 1e-4 * c.tolerance / piece.h);
             w.touch.apply();
             move_by(s, w);
         } else if w.bounded && w.has_above() {

@@ -95,7 +95,7 @@ pub(super) struct Proximal {
 
 /// Hardness of the ground without a guess, with one, and at last, in units of a row's own response; its growth.
 const SOFT: f64 = 30.0;
-const WARM: f64 = 1e4;
+const WARM: f64 = 1e3;
 const HARD: f64 = 1e6;
 const GROWTH: f64 = 10.0;
 /// Guesses, Newton steps per guess, and halvings of a step.
@@ -116,7 +116,7 @@ impl Proximal {
         space.place(force, &mut self.x);
         space.rows(&self.x, &mut self.y);
         let mut best = laws.residual(force, &self.y);
-        let mut bold = warm;
+        let (mut bold, mut before) = (warm, best);
         for _ in 0..GUESSES {
             if !(best > work.tolerance) || work.is_over() {
                 break;
@@ -132,6 +132,9 @@ impl Proximal {
             space.rows(&self.placed, &mut self.y);
             let residual = laws.residual(&self.force, &self.y);
             let better = residual < best;
+            // Hard ground is for what soft ground hardly improves: contacts that carry each other over long ways.
+            let slow = !(residual < 0.1 * before);
+            before = residual;
             if better {
                 self.best.copy_from_slice(&self.force);
                 best = residual;
@@ -142,7 +145,11 @@ impl Proximal {
                 bold = false;
             } else {
                 self.center.copy_from_slice(&self.force);
-                rho = if found { (rho * GROWTH).min(HARD) } else { (rho / GROWTH).max(SOFT) };
+                rho = match found {
+                    true if slow => (rho * GROWTH).min(HARD),
+                    true => rho,
+                    false => (rho / GROWTH).max(SOFT),
+                };
                 bold = found;
             }
         }

@@ -34,6 +34,7 @@ impl IslandWork {
         self.touch.report = ContactReport::default();
         self.touch.pushed.clear();
         self.touch.contacts.clear();
+        self.touch.looked = false;
         if self.touch.is_empty() {
             return false;
         }
@@ -66,6 +67,7 @@ impl IslandWork {
     fn detect_ahead(&mut self, piece: &Piece, s: &State) {
         let (m, h) = (piece.m, piece.h);
         self.touch.detect(s, h, |pair, all| approach(m, s, h, pair, all) + slack(pair, all));
+        self.touch.take_later();
     }
 
     /// Takes overlaps apart by the shortest motion that joints allow, at most as far as a step should show. No time passes,
@@ -125,6 +127,55 @@ impl IslandWork {
                 t.short = crate::solve::larger(t.short, lack);
             }
         }
+    }
+
+    /// Looks where the position stage has come to: points that nobody expected are met, too. True when there are any.
+    ///
+    /// A point of contact is expected where it is at `q_n`. Corners that come round an edge, or slide from one face to the
+    /// next, are not; what overlapped before is left to the next pushing out.
+    pub(in crate::step) fn meet_new_points(&mut self, piece: &Piece, s: &State) -> bool {
+        if self.touch.is_empty() {
+            return false;
+        }
+        self.detect_here(piece, s);
+        let t = &mut self.touch;
+        t.looked = true;
+        let (start, tolerance) = (&t.start, piece.c.tolerance);
+        let expected = t.contacts.len();
+        for k in 0..t.later.len() {
+            let mut new = t.later[k];
+            let known = |c: &Contact| c.pair == new.pair && (c.key == new.key || c.gap < -tolerance);
+            if !(new.gap < -tolerance) || t.contacts[..expected].iter().any(known) {
+                continue;
+            }
+            // One point for both where they were at `q_n`.
+            let back = new.solids.map(|i| s.centers[i] - start[i].0);
+            let fixed = new.solids.map(|i| piece.m.solids()[i].is_fixed());
+            let way = match fixed {
+                [true, _] => back[1],
+                [_, true] => back[0],
+                _ => 0.5 * (back[0] + back[1]),
+            };
+            new.arms = [0, 1].map(|side| new.arms[side] + back[side] - way);
+            let moved =
+                new.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
+            new.gap -= moved[0];
+            new.taken = true;
+            t.contacts.push(new);
+        }
+        let any = t.contacts.len() > expected;
+        (t.looked, t.known) = (!any, t.known && !any);
+        any
+    }
+
+    /// Points at `s` that touch, or whose gaps are as small as what rows that are linear in the turn leave open.
+    fn detect_here(&mut self, piece: &Piece, s: &State) {
+        let (h, tolerance) = (piece.h, piece.c.tolerance);
+        self.touch.detect(s, 0.0, |pair, all| {
+            let reach = pair.colliders.map(|k| all.all[k as usize].reach);
+            let turn = [0, 1].map(|k| (h * s.spins[pair.solids[k]].length()).powi(2) * reach[k]);
+            turn[0] + turn[1] + slack(pair, all) + tolerance
+        });
     }
 
     /// What contacts lack in the position stage.
@@ -203,13 +254,12 @@ impl IslandWork {
         t.contacts.clear();
         if !t.is_empty() {
             let (h, tolerance) = (piece.h, piece.c.tolerance);
-            // Points are linear in the position stage: what it left of a gap is of second order in the turn.
-            let bend = |pair: &Pair, all: &Colliders| {
-                let reach = pair.colliders.map(|k| all.all[k as usize].reach);
-                let turn = [0, 1].map(|k| (h * s.spins[pair.solids[k]].length()).powi(2) * reach[k]);
-                turn[0] + turn[1] + slack(pair, all) + tolerance
-            };
-            t.detect(s, 0.0, bend);
+            if !t.looked || piece.careful {
+                self.touch = t;
+                self.detect_here(piece, s);
+                t = std::mem::take(&mut self.touch);
+            }
+            t.take_later();
             let share = if t.withdrawn { 1.0 } else { 0.5 };
             t.warm_start(s, share * h);
             let pushed = std::mem::take(&mut t.pushed);
