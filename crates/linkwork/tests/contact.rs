@@ -503,3 +503,113 @@ fn piles_sleep_and_wake_when_they_are_hit() {
     assert!((after - before).length() > 0.05, "the ball did not hit: {:?}", run.at(&m, ball));
     assert!(run.work.is_asleep(far), "what nobody touched woke up");
 }
+
+/// Deep overlaps come apart entirely, calmly and without a gain, and only then sleep.
+#[test]
+fn overlaps_come_apart_before_they_sleep() {
+    for (height, apart) in [(1.0, 1.0), (0.6, 1.0), (0.5, 1.0)] {
+        let mut m = floor(0.5, 0.0);
+        let a = add(&mut m, "a", PlacedShape::cuboid(1.0, 1.0, 1.0), 1.0, [0.0, 0.5, 0.0]);
+        let b = add(&mut m, "b", PlacedShape::cuboid(1.0, 1.0, 1.0), 1.0, [0.0, height, 0.0]);
+        let mut run = Run::new(&m);
+        let (mut fastest, mut before) = (0.0_f64, run.at(&m, b));
+        for _ in 0..360 {
+            run.step(&m, 1.0 / 60.0);
+            fastest = fastest.max(run.at(&m, b).distance(before) * 60.0);
+            before = run.at(&m, b);
+        }
+        let away = (run.at(&m, b) - run.at(&m, a)).abs();
+        assert!(away.max_element() > apart - 1e-5, "{height}: {away}");
+        assert!(fastest < 4.0, "{height}: {fastest} m/s");
+        assert_eq!(run.worst.energy.unexplained, 0, "{height}");
+        assert!(run.work.is_asleep(a) && run.work.is_asleep(b), "{height}");
+    }
+}
+
+/// Boxes that fall together, one above the other: the lowest is stopped, and the next ones must see it.
+#[test]
+fn falling_together_they_close_up_without_overlap() {
+    let mut m = floor(0.5, 0.0);
+    for k in 0..6 {
+        let at = [0.0, 0.51 + 1.01 * f64::from(k), 0.0];
+        add(&mut m, &format!("b{k}"), PlacedShape::cuboid(1.0, 1.0, 1.0), 1.0, at);
+    }
+    let mut run = Run::new(&m);
+    run.go(&m, 3.0, 1.0 / 60.0);
+    assert!(run.worst.contacts.penetration < 1e-6, "{}", run.worst.contacts.penetration);
+    assert_eq!(run.worst.energy.unexplained, 0);
+    assert!(run.gained < 1e-6, "{}", run.gained);
+}
+
+/// A face at 100 m/s is stopped by its corners, and stays where it was stopped.
+#[test]
+fn a_fast_face_stops_where_it_hits() {
+    for e in [0.0, 0.5] {
+        let mut m = Mechanism::new();
+        m.gravity = Vector::ZERO;
+        m.materials.push(Material { name: "all".into(), restitution: e, ..Material::default() });
+        let wall = Solid { shapes: vec![PlacedShape::cuboid(0.02, 2.0, 2.0)], ..Solid::fixed("wall") };
+        m.add_solid(Solid { material: Some(MaterialId(0)), ..wall }).unwrap();
+        let b = add(&mut m, "b", PlacedShape::cuboid(0.04, 0.04, 0.04), 0.1, [-5.37, 0.1, 0.1]);
+        m.edit_solid(b, |s| s.velocity = Vector::X * 100.0);
+        let mut run = Run::new(&m);
+        run.go(&m, 0.2, 1.0 / 60.0);
+        let (at, v) = (run.at(&m, b).x, run.state.velocities[b.index()]);
+        assert!(run.worst.contacts.penetration < 1e-6);
+        assert!((v.x + 100.0 * e).abs() < 1e-6 && v.y.abs() + v.z.abs() < 1e-9, "{e}: {v}");
+        assert!(e > 0.0 || (at + 0.03).abs() < 1e-6, "{at}");
+    }
+}
+
+/// A hinged flap closes on a wall whose edge is at the hinge: it stops there, whatever the last digits of the step.
+#[test]
+fn a_flap_closes_on_its_wall() {
+    let text = "solid wall: kernel fixed; shape box 0.1 1 0.4 at 0 0.5 0; at 1 0 0; end
+        solid flap: shape box 0.1 1 0.4 at 0 -0.5 0; mass 1; at 1.1 1 0; turn 0 0 1 60 deg; end
+        joint pin; object2 flap; at 1.1 1 0 axis 0 0 1; end";
+    let (scene, _) = linkwork::scene::load(text, &mut |_| Err("no files here".into()));
+    let m = scene.unwrap().mechanism;
+    let flap = m.find("flap").unwrap();
+    for dt in [1.0 / 60.0, 0.016_666_666_7, 1.0 / 240.0, 0.004_166_666_7] {
+        let mut run = Run::new(&m);
+        run.go(&m, 1.5, dt);
+        let x = run.state.pose(&m, flap).rotation * Vector::X;
+        assert!(x.y > -1e-3, "{dt}: {x}");
+        assert!(run.worst.contacts.penetration < 1e-4, "{dt}: {}", run.worst.contacts.penetration);
+        assert!(run.worst.gaps.worst() <= 1e-6, "{dt}: {:?}", run.worst.gaps);
+    }
+}
+
+/// A slope that ends in a flat floor, both of two triangles.
+fn valley() -> PlacedShape {
+    let v = Vector::new;
+    let points = [(3.0, 2.0), (0.0, 0.0), (-30.0, 0.0)];
+    let vertices: Vec<Vector> = points.iter().flat_map(|(x, y)| [v(*x, *y, -2.0), v(*x, *y, 2.0)]).collect();
+    let triangles = vec![[0, 2, 1], [1, 2, 3], [2, 4, 3], [3, 4, 5]];
+    PlacedShape::mesh(Arc::new(Mesh { name: "valley".into(), vertices, triangles }))
+}
+
+/// Over the bend of a mesh nothing sinks in, and over the edge inside of a flat face nothing is kicked.
+#[test]
+fn meshes_are_smooth_where_they_are_flat() {
+    for (shape, across) in [(PlacedShape::sphere(0.2), 1e-9), (PlacedShape::cuboid(0.3, 0.3, 0.3), 1e-6)] {
+        let mut m = Mechanism::new();
+        m.materials.push(Material { name: "all".into(), friction: 0.3, ..Material::default() });
+        let ground = Solid { shapes: vec![valley()], ..Solid::fixed("valley") };
+        m.add_solid(Solid { material: Some(MaterialId(0)), ..ground }).unwrap();
+        let b = add(&mut m, "b", shape, 1.0, [1.5, 1.6, 0.3]);
+        let mut run = Run::new(&m);
+        let mut after = 0.0_f64;
+        for _ in 0..120 {
+            run.step(&m, 1.0 / 60.0);
+            let at = run.at(&m, b);
+            if at.x < -0.8 {
+                after = after.max(run.state.velocities[b.index()].y.abs());
+            }
+        }
+        assert!(run.worst.contacts.penetration < 1e-5, "{}", run.worst.contacts.penetration);
+        assert!((run.at(&m, b).z - 0.3).abs() < across, "{}", run.at(&m, b));
+        assert!(after < 1e-3, "{after}");
+        assert!(run.gained < 1e-6 * run.start.abs(), "{}", run.gained);
+    }
+}

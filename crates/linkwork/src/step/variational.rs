@@ -531,7 +531,7 @@ pub(super) fn hold_velocities(
             w.solve(c, 1e-3 * c.tolerance).iterations
         };
         if !w.touch.is_idle() {
-            done.solver_iterations += w.solve_touching(c, 1e-4 * c.tolerance / piece.h);
+            done.solver_iterations += w.solve_touching(c, 1e-5 * c.tolerance / piece.h);
             w.touch.apply();
             move_by(s, w);
         } else if w.bounded && w.has_above() {

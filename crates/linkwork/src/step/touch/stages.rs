@@ -191,7 +191,7 @@ impl IslandWork {
             (c.force, c.applied) = (c.force.map(|f| f * h), c.applied.map(|f| f * h));
             c.taken |= c.low[0] > 0.0;
         }
-        let spent = self.solve_touching(piece.c, 1e-3 * piece.c.tolerance);
+        let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance);
         self.lambda.iter_mut().for_each(|l| *l /= h);
         for c in &mut self.touch.contacts {
             c.force = c.force.map(|f| f / h);
