@@ -69,9 +69,14 @@ pub fn text(name: &str) -> String {
     std::fs::read_to_string(folder("").join(format!("{name}.lw"))).unwrap()
 }
 
+/// Mesh files lie beside the scenes of single features, the only ones that have some.
+pub fn mesh_file(name: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(folder("features").join(name)).map_err(|e| e.to_string())
+}
+
 /// A scene from its text; errors end the test.
 pub fn read_scene(text: &str) -> Scene {
-    let (scene, report) = load(text, &mut |_| Err("no files here".into()));
+    let (scene, report) = load(text, &mut mesh_file);
     scene.unwrap_or_else(|| panic!("{:?}\n{text}", report.diagnostics))
 }
 
