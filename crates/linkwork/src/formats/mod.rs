@@ -11,7 +11,7 @@ mod gltf;
 mod json;
 pub mod snapshot;
 mod svg;
-mod tessellate;
+pub(crate) mod tessellate;
 
 pub use animation::animated_glb;
 pub use figure::{Figure, Part};
