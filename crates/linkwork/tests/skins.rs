@@ -351,3 +351,190 @@ fn the_same_scene_has_the_same_skin() {
     let twice = [0, 1].map(|_| Surface::new(&m, &ids, &[0.06]).unwrap());
     assert_eq!(twice[0], twice[1]);
 }
+
+/// A `.glb` read back: its document and its numbers.
+struct Glb {
+    json: serde_json::Value,
+    bytes: Vec<u8>,
+}
+
+impl Glb {
+    fn read(file: &[u8]) -> Self {
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+        assert_eq!((&file[..4], word(8)), (&b"glTF"[..], file.len()));
+        let length = word(12);
+        let json: serde_json::Value = serde_json::from_slice(&file[20..20 + length]).unwrap();
+        let bytes = file[28 + length..].to_vec();
+        assert_eq!(json["buffers"][0]["byteLength"], bytes.len());
+        Self { json, bytes }
+    }
+
+    fn list(&self, name: &str) -> &[serde_json::Value] {
+        self.json[name].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The numbers of an accessor, by element; the lengths must agree.
+    fn numbers(&self, accessor: &serde_json::Value) -> Vec<Vec<f64>> {
+        let a = &self.list("accessors")[accessor.as_u64().unwrap() as usize];
+        let view = &self.list("bufferViews")[a["bufferView"].as_u64().unwrap() as usize];
+        let width = match a["type"].as_str().unwrap() {
+            "SCALAR" => 1,
+            "VEC3" => 3,
+            "VEC4" => 4,
+            "MAT4" => 16,
+            other => panic!("{other}"),
+        };
+        let size = match a["componentType"].as_u64().unwrap() {
+            5123 => 2,
+            5125 | 5126 => 4,
+            other => panic!("{other}"),
+        };
+        let (start, length) =
+            (view["byteOffset"].as_u64().unwrap() as usize, view["byteLength"].as_u64().unwrap() as usize);
+        assert_eq!(length, size * width * a["count"].as_u64().unwrap() as usize);
+        assert_eq!(start % 4, 0, "aligned");
+        let one = |b: &[u8]| match a["componentType"].as_u64() {
+            Some(5123) => f64::from(u16::from_le_bytes(b.try_into().unwrap())),
+            Some(5125) => f64::from(u32::from_le_bytes(b.try_into().unwrap())),
+            _ => f64::from(f32::from_le_bytes(b.try_into().unwrap())),
+        };
+        let all: Vec<f64> = self.bytes[start..start + length].chunks(size).map(one).collect();
+        all.chunks(width).map(<[f64]>::to_vec).collect()
+    }
+
+    /// Where the nodes are at a key of the animation.
+    fn poses(&self, key: Option<usize>) -> Vec<Pose> {
+        let numbers = |v: &serde_json::Value, n: usize| -> Option<Vec<f64>> {
+            Some(v.as_array()?.iter().map(|x| x.as_f64().unwrap()).take(n).collect())
+        };
+        let mut parts: Vec<(Vec<f64>, Vec<f64>)> = self
+            .list("nodes")
+            .iter()
+            .map(|n| {
+                let place = numbers(&n["translation"], 3).unwrap_or_else(|| vec![0.0; 3]);
+                (place, numbers(&n["rotation"], 4).unwrap_or_else(|| vec![0.0, 0.0, 0.0, 1.0]))
+            })
+            .collect();
+        if let Some(key) = key {
+            let motion = &self.list("animations")[0];
+            for channel in motion["channels"].as_array().unwrap() {
+                let sampler = &motion["samplers"][channel["sampler"].as_u64().unwrap() as usize];
+                let value = self.numbers(&sampler["output"])[key].clone();
+                let part = &mut parts[channel["target"]["node"].as_u64().unwrap() as usize];
+                if channel["target"]["path"] == "rotation" { part.1 = value } else { part.0 = value }
+            }
+        }
+        let pose = |(t, q): (Vec<f64>, Vec<f64>)| {
+            let turn = linkwork::Rotation::from_xyzw(q[0], q[1], q[2], q[3]).normalize();
+            Pose::from_parts(Vector::new(t[0], t[1], t[2]), turn)
+        };
+        parts.into_iter().map(pose).collect()
+    }
+
+    /// Corners of a skinned mesh as the specification moves them, in the coordinates of the root's children.
+    fn skinned(&self, node: usize, key: Option<usize>) -> Vec<Vector> {
+        let node = &self.list("nodes")[node];
+        let skin = &self.list("skins")[node["skin"].as_u64().unwrap() as usize];
+        let attributes =
+            &self.list("meshes")[node["mesh"].as_u64().unwrap() as usize]["primitives"][0]["attributes"];
+        let poses = self.poses(key);
+        let inverse = self.numbers(&skin["inverseBindMatrices"]);
+        let joints: Vec<usize> =
+            skin["joints"].as_array().unwrap().iter().map(|j| j.as_u64().unwrap() as usize).collect();
+        assert_eq!(joints.len(), inverse.len());
+        let [at, bones, weights] = ["POSITION", "JOINTS_0", "WEIGHTS_0"].map(|a| self.numbers(&attributes[a]));
+        let corner = |k: usize| {
+            assert!((weights[k].iter().sum::<f64>() - 1.0).abs() < 1e-6);
+            let mut sum = Vector::ZERO;
+            for (bone, weight) in bones[k].iter().zip(&weights[k]) {
+                let (m, p) = (&inverse[*bone as usize], &at[k]);
+                let row = |i: usize| m[i] * p[0] + m[4 + i] * p[1] + m[8 + i] * p[2] + m[12 + i];
+                let local = Vector::new(row(0), row(1), row(2));
+                sum += poses[joints[*bone as usize]].transform_point(local) * *weight;
+            }
+            sum
+        };
+        (0..at.len()).map(corner).collect()
+    }
+}
+
+#[test]
+fn a_glb_has_the_skin_and_moves_it_as_we_do() {
+    use linkwork::formats::{animated_glb, animated_glb_with_skins, glb_with_skins};
+    let lengths = [0.4, 0.3, 0.5, 0.4];
+    let (mut m, ids) = bars(&lengths, &[Vector::ZERO, Vector::Z * 0.5, Vector::ZERO, Vector::Y * 0.4], 0.08);
+    let fin = PlacedShape::cuboid(0.1, 0.9, 0.02).moved(Pose::from_translation(Vector::X * 0.2));
+    m.edit_solid(ids[1], |s| s.shapes.push(fin));
+    let skin = Surface { name: "snake".into(), ..Surface::new(&m, &ids, &[0.09]).unwrap() };
+    let turns = |k: f64| [Vector::Y * k, Vector::Z * (1.3 * k), Vector::X * k, Vector::new(0.3, -1.0, 0.2) * k];
+    let frames: Vec<linkwork::record::Frame> = (0..9)
+        .map(|k| {
+            let mut s = State { time: f64::from(k) / 60.0, ..State::new(&m) };
+            for (id, pose) in ids.iter().zip(bent(&lengths, &turns(f64::from(k) / 8.0)).into_iter().skip(1)) {
+                s.set_pose(&m, *id, pose);
+            }
+            linkwork::record::Frame::new(&m, &s, Default::default())
+        })
+        .collect();
+    let file = Glb::read(&animated_glb_with_skins(&m, &frames, std::slice::from_ref(&skin)));
+    let nodes = file.list("nodes");
+    let worn = nodes.iter().position(|n| n.get("skin").is_some()).expect("a node with a skin");
+    assert_eq!(nodes[worn]["name"], "snake");
+    // Solids first, by name, as joints; only the fin is drawn of them.
+    let names: Vec<&str> = nodes.iter().take(4).map(|n| n["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["b0", "b1", "b2", "b3"]);
+    assert_eq!(nodes.iter().filter(|n| n.get("mesh").is_some() && n.get("skin").is_none()).count(), 1);
+    assert!(nodes[1].get("mesh").is_some());
+    let joints = file.list("skins")[0]["joints"].as_array().unwrap();
+    assert_eq!((joints.len(), &joints[0], &joints[4]), (13, &0.into(), &1.into()));
+    // The skinned mesh stands in the scene itself; every joint hangs on the root.
+    let roots = file.json["scenes"][0]["nodes"].as_array().unwrap();
+    assert!(roots.contains(&worn.into()) && roots.contains(&(nodes.len() - 1).into()));
+    let children = nodes[nodes.len() - 1]["children"].as_array().unwrap();
+    assert!(joints.iter().all(|j| children.contains(j)) && !children.contains(&worn.into()));
+    for (k, frame) in frames.iter().enumerate() {
+        let theirs = file.skinned(worn, Some(k));
+        let ours = skin.moved(|id| frame.poses[id.index()]).0;
+        let worst = theirs.iter().zip(&ours).map(|(a, b)| (*a - *b).length()).fold(0.0, f64::max);
+        assert!(worst < 1e-6, "frame {k}: {worst}");
+    }
+    // At rest, and in another colour: a colour of its own instead of the corners'.
+    let primitive = |g: &Glb| g.list("meshes").last().unwrap()["primitives"][0].clone();
+    assert!(primitive(&file)["attributes"].get("COLOR_0").is_some());
+    let green = Surface { color: Some([0.0, 1.0, 0.0]), ..skin.clone() };
+    let still = Glb::read(&glb_with_skins(&m, &State::new(&m), std::slice::from_ref(&green)));
+    assert!(primitive(&still)["attributes"].get("COLOR_0").is_none());
+    let material = primitive(&still)["material"].as_u64().unwrap() as usize;
+    let color = &still.list("materials")[material]["pbrMetallicRoughness"]["baseColorFactor"];
+    assert_eq!((&color[0], &color[1]), (&0.0.into(), &1.0.into()));
+    let theirs = still.skinned(worn, None);
+    assert!(theirs.iter().zip(&green.positions).all(|(a, b)| (*a - *b).length() < 1e-6));
+    // Without skins nothing is different from what it was.
+    assert_eq!(animated_glb(&m, &frames), animated_glb_with_skins(&m, &frames, &[]));
+}
+
+#[test]
+fn the_scenes_with_skins_have_good_ones() {
+    for (name, text) in [
+        ("snake", include_str!("../../../scenes/snake.lw")),
+        ("otary", include_str!("../../../scenes/otary.lw")),
+        ("everything", include_str!("fixtures/everything.lw")),
+    ] {
+        let (scene, report) = linkwork::scene::load(text, &mut |_| Err("none".into()));
+        let Some(scene) = scene else {
+            assert_eq!(name, "everything", "{:?}", report.diagnostics);
+            continue; // it names mesh files
+        };
+        for skin in scene.surfaces() {
+            let skin = skin.unwrap();
+            check(&skin);
+            assert_eq!(crossings(&skin, &skin.positions), 0, "{name}");
+        }
+        if name == "otary" {
+            // Flippers stick out, the rest is beneath.
+            let skin = scene.surfaces().remove(0).unwrap();
+            let find = |n: &str| scene.mechanism.find(n).unwrap();
+            assert_eq!(skin.covered, [(find("tail"), 0), (find("body"), 0), (find("head"), 0), (find("head"), 1)]);
+        }
+    }
+}

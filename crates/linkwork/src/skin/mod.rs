@@ -34,6 +34,10 @@ const BETWEEN: usize = 3;
 /// A surface and what moves it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surface {
+    /// What to call it, or empty.
+    pub name: String,
+    /// Red, green, blue in 0..1, as on a screen (sRGB); `None` for the colours of its solids.
+    pub color: Option<[f64; 3]>,
     /// Corners in the rest pose, in the world. The first is the tip at the chain's start, the last that at its end,
     /// between them the rings follow each other with [`around`](Self::around) corners each.
     pub positions: Vec<Vector>,
@@ -175,6 +179,21 @@ impl Surface {
         (positions, normals)
     }
 
+    /// The colour of a ring: the skin's own, or what it has of each solid's.
+    pub fn ring_color(&self, ring: &Ring, of_solid: impl Fn(SolidId) -> [f64; 3]) -> [f64; 3] {
+        if let Some(color) = self.color {
+            return color.map(|x| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 });
+        }
+        let mut sum = [0.0; 3];
+        for (bone, weight) in ring.bones.iter().zip(ring.weights).filter(|(_, w)| *w > 0.0) {
+            for (solid, share) in self.bones[usize::from(*bone)].shares() {
+                let color = of_solid(solid);
+                (0..3).for_each(|k| sum[k] += weight * share * color[k]);
+            }
+        }
+        sum
+    }
+
     /// The ring of a corner.
     pub fn ring_of(&self, corner: usize) -> usize {
         (corner + self.around).saturating_sub(1) / self.around.max(1)
@@ -192,6 +211,11 @@ impl Bone {
         let (p, q) = (a.transform_point(self.points[0]), b.transform_point(self.points[1]));
         let (r, s) = (a.rotation * self.turns[0], b.rotation * self.turns[1]);
         Pose::from_parts(p + (q - p) * self.share, r * exp(log(r.inverse() * s) * self.share))
+    }
+
+    /// How much each of its solids counts; both parts belong to the same one for a solid itself.
+    pub fn shares(&self) -> [(SolidId, f64); 2] {
+        [(self.solids[0], 1.0 - self.share), (self.solids[1], self.share)]
     }
 
     /// It is a solid, not something between two of them.

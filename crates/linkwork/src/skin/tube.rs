@@ -185,6 +185,8 @@ pub(super) fn sweep(chain: &Chain) -> Option<Surface> {
     add_caps(&mut rings, &cuts);
     let bones = bones(links, &windows);
     let mut surface = Surface {
+        name: String::new(),
+        color: None,
         positions: Vec::new(),
         normals: Vec::new(),
         triangles: Vec::new(),
@@ -426,7 +428,7 @@ fn owner(bones: &[Bone], numbers: &[u16; 4], weights: &[f64; 4]) -> SolidId {
     let mut sums: Vec<(SolidId, f64)> = Vec::new();
     for (number, weight) in numbers.iter().zip(weights) {
         let Some(bone) = bones.get(usize::from(*number)) else { continue };
-        for (solid, part) in [(bone.solids[0], 1.0 - bone.share), (bone.solids[1], bone.share)] {
+        for (solid, part) in bone.shares() {
             match sums.iter_mut().find(|s| s.0 == solid) {
                 Some(sum) => sum.1 += weight * part,
                 None => sums.push((solid, weight * part)),
