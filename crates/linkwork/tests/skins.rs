@@ -442,7 +442,8 @@ impl Glb {
         let joints: Vec<usize> =
             skin["joints"].as_array().unwrap().iter().map(|j| j.as_u64().unwrap() as usize).collect();
         assert_eq!(joints.len(), inverse.len());
-        let [at, bones, weights] = ["POSITION", "JOINTS_0", "WEIGHTS_0"].map(|a| self.numbers(&attributes[a]));
+        let [at, bones, weights] =
+            ["POSITION", "JOINTS_0", "WEIGHTS_0"].map(|a| self.numbers(&attributes[a]));
         let corner = |k: usize| {
             assert!((weights[k].iter().sum::<f64>() - 1.0).abs() < 1e-6);
             let mut sum = Vector::ZERO;
@@ -466,7 +467,8 @@ fn a_glb_has_the_skin_and_moves_it_as_we_do() {
     let fin = PlacedShape::cuboid(0.1, 0.9, 0.02).moved(Pose::from_translation(Vector::X * 0.2));
     m.edit_solid(ids[1], |s| s.shapes.push(fin));
     let skin = Surface { name: "snake".into(), ..Surface::new(&m, &ids, &[0.09]).unwrap() };
-    let turns = |k: f64| [Vector::Y * k, Vector::Z * (1.3 * k), Vector::X * k, Vector::new(0.3, -1.0, 0.2) * k];
+    let turns =
+        |k: f64| [Vector::Y * k, Vector::Z * (1.3 * k), Vector::X * k, Vector::new(0.3, -1.0, 0.2) * k];
     let frames: Vec<linkwork::record::Frame> = (0..9)
         .map(|k| {
             let mut s = State { time: f64::from(k) / 60.0, ..State::new(&m) };
@@ -534,7 +536,10 @@ fn the_scenes_with_skins_have_good_ones() {
             // Flippers stick out, the rest is beneath.
             let skin = scene.surfaces().remove(0).unwrap();
             let find = |n: &str| scene.mechanism.find(n).unwrap();
-            assert_eq!(skin.covered, [(find("tail"), 0), (find("body"), 0), (find("head"), 0), (find("head"), 1)]);
+            assert_eq!(
+                skin.covered,
+                [(find("tail"), 0), (find("body"), 0), (find("head"), 0), (find("head"), 1)]
+            );
         }
     }
 }

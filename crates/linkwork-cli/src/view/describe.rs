@@ -271,6 +271,25 @@ mod tests {
     }
 
     #[test]
+    fn skins_come_with_their_bones_and_hide_what_is_beneath() {
+        let text = super::super::gallery::text("otary").expect("a scene");
+        let s = Session::open(&text, &mut |_| Err("none".into())).expect("it is sound");
+        let v = scene(&s, 1, "otary", None, &[]);
+        let skin = &v["skins"][0];
+        let count = |name: &str| skin[name].as_array().map_or(0, Vec::len);
+        assert_eq!((count("bones"), skin["name"].as_str()), (3 + 2 * 3, Some("seal")));
+        assert_eq!(count("positions"), count("normals"));
+        assert_eq!(
+            count("positions") / 3,
+            2 + (count("rings") - 2) * skin["around"].as_u64().unwrap() as usize
+        );
+        let body = v["solids"].as_array().unwrap().iter().find(|s| s["name"] == "body").unwrap();
+        let covered: Vec<bool> =
+            body["shapes"].as_array().unwrap().iter().map(|s| s["covered"] == true).collect();
+        assert_eq!(covered, [true, false, false], "the flippers stick out");
+    }
+
+    #[test]
     fn what_would_fall_out_of_view_is_known() {
         let open = |text: &str| Session::open(text, &mut |_| Err("none".into())).expect("sound");
         let falling = open("solid a: mass 1; end");
