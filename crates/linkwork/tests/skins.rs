@@ -307,7 +307,7 @@ fn odd_chains_have_sane_surfaces() {
     let turn = Vector::Z * (std::f64::consts::TAU / 8.0);
     let (m, ids) = bars(&[0.4; 8], &[turn; 8], 0.05);
     check(&Surface::new(&m, &ids, &[0.05]).unwrap());
-    let (m, ids) = bars(&[0.4; 3], &[Vector::ZERO, Vector::Z * 3.1, Vector::Z * -3.14159], 0.05);
+    let (m, ids) = bars(&[0.4; 3], &[Vector::ZERO, Vector::Z * 3.1, Vector::Z * -std::f64::consts::PI], 0.05);
     check(&Surface::new(&m, &ids, &[0.05]).unwrap());
     let (m, ids) = bars(&[0.4; 3], &[Vector::Z * 1.5; 3], 0.05);
     check(&Surface::new(&m, &ids, &[5.0]).unwrap());
