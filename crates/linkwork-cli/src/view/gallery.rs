@@ -63,12 +63,12 @@ const TRY: [(&str, &str, &str); 26] = [
     (
         "otary",
         "Gascuel & Gascuel 1994, Figure 6",
-        "take the ball to the rim and beyond: it stays on the tray.",
+        "press Space: the seal nods and looks about. Take the ball to the rim and beyond: it stays on the tray.",
     ),
     (
         "monocycle",
         "Gascuel & Gascuel 1994, Figure 7",
-        "turn the wheel by its rim: the legs follow the pedals.",
+        "press Space: a push on the body, friction rolls the wheel, and the wheel drives the legs.",
     ),
     (
         "ladder",
