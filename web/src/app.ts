@@ -29,6 +29,7 @@ export interface Overlays {
   limits: boolean;
   centres: boolean;
   forces: boolean;
+  skins: boolean;
 }
 
 type Listener<T> = (value: T) => void;
@@ -48,6 +49,7 @@ export class App {
     limits: false,
     centres: false,
     forces: false,
+    skins: true,
   };
   /** Frames received since the page was opened. */
   frames = 0;

@@ -251,7 +251,10 @@ app.on('released', (numbers) => {
   if (!hands.any) dropPointers();
 });
 app.on('selection', remark);
-app.on('overlays', refresh);
+app.on('overlays', (o) => {
+  for (const s of [solids, ...ghosts]) s.dress(o.skins);
+  refresh();
+});
 app.on('picking', (on) => view.classList.toggle('picking', on));
 
 let hide = 0;

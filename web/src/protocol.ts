@@ -23,6 +23,8 @@ export const GRAB = 16;
 export const POSE = 7;
 
 export type Vec3 = [number, number, number];
+/** x y z w. */
+export type Quat = [number, number, number, number];
 /** x y z, then the quaternion x y z w. */
 export type Pose = [number, number, number, number, number, number, number];
 
@@ -35,6 +37,23 @@ export interface ShapeInfo {
   positions?: number[];
   indices?: number[];
   wire?: boolean;
+  /** It lies beneath a skin. */
+  covered?: boolean;
+}
+
+/** A smooth surface over a chain of solids, at rest, and what moves it. */
+export interface SkinInfo {
+  name: string;
+  /** `null`: the colours of its solids. */
+  color: Vec3 | null;
+  /** Corners in a ring; the first and the last ring are tips of one corner. */
+  around: number;
+  positions: number[];
+  normals: number[];
+  indices: number[];
+  rings: { center: Vec3; radius: number; bones: [number, number, number, number]; weights: [number, number, number, number]; solid: number }[];
+  /** Frames between two solids: `share` of the way from what the first makes of it to what the second does. */
+  bones: { solids: [number, number]; points: [Vec3, Vec3]; turns: [Quat, Quat]; share: number; rest: Pose }[];
 }
 
 export interface SolidInfo {
@@ -90,6 +109,7 @@ export interface SceneMessage {
   radius: number;
   solids: SolidInfo[];
   joints: JointInfo[];
+  skins: SkinInfo[];
   diagnostics: DiagnosticInfo[];
   notes: string[];
 }

@@ -7,7 +7,7 @@ use crate::scene::{self, Loaded};
 use crate::terminal::{self, Paint, Watch};
 use clap::builder::PossibleValuesParser;
 use linkwork::diagnose::{Dependency, Diagnosis};
-use linkwork::formats::{SvgOptions, glb, open_gaps, svg};
+use linkwork::formats::{SvgOptions, glb_with_skins, open_gaps, svg};
 use linkwork::graph::Graph;
 use linkwork::math::Random;
 use linkwork::rows::Gaps;
@@ -171,7 +171,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     let loaded = scene::load(&args.scene)?;
     let result = work(args, &loaded)?;
-    for what in loaded.not_assembled() {
+    for what in loaded.not_simulated() {
         terminal::note(&format!(
             "{what} is read and checked, but not simulated yet: it stays out of the assembly"
         ));
@@ -179,7 +179,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     for output in &args.output {
         let bytes = match output.format {
             Format::Scene => result.scene_text().into_bytes(),
-            Format::Glb => glb(loaded.mechanism(), &result.state),
+            Format::Glb => glb_with_skins(loaded.mechanism(), &result.state, &loaded.surfaces()),
             Format::Svg => result.drawing().into_bytes(),
         };
         files::write(&output.path, &bytes).map_err(Failure::failed)?;

@@ -8,7 +8,7 @@ use crate::scene::{self, Loaded};
 use crate::simulate::{self, Ended, Finished, Moment, Options, Setup, Totals};
 use crate::terminal::{self, Paint, RunBar};
 use clap::builder::PossibleValuesParser;
-use linkwork::formats::{RecordInfo, animated_glb, csv, json_record, snapshot};
+use linkwork::formats::{RecordInfo, animated_glb_with_skins, csv, json_record, snapshot};
 use linkwork::graph::Graph;
 use linkwork::rows::Gaps;
 use linkwork::step::Reaction;
@@ -238,7 +238,7 @@ impl Sinks {
         for r in self.framed {
             let m = loaded.mechanism();
             let bytes = match r.format {
-                Format::Glb => animated_glb(m, &frames),
+                Format::Glb => animated_glb_with_skins(m, &frames, &loaded.surfaces()),
                 _ => {
                     let info = RecordInfo {
                         scene: loaded.title(),

@@ -5,6 +5,7 @@ use crate::files;
 use crate::terminal::{self, Paint};
 use linkwork::formats::csv;
 use linkwork::scene::{Body, LineIndex, Record, Report, Scene, Severity, limits, load_bytes};
+use linkwork::skin::{SkinError, Surface};
 use linkwork::{JointId, Mechanism, SolidId};
 use std::path::{Path, PathBuf};
 
@@ -103,14 +104,17 @@ impl Loaded {
         Lines { loaded: self, index: LineIndex::new(&self.text) }
     }
 
-    /// Blocks that are read and checked, and that no command can honour yet. The soft ones come first.
+    /// Blocks that are read and checked, and that no command can honour yet: soft bodies.
     pub fn not_simulated(&self) -> Vec<String> {
-        let skin = |name: &str| match name {
-            "" => "a skin without a name".to_owned(),
-            name => format!("skin `{name}`"),
-        };
-        let skins = self.scene.skins.iter().map(|x| skin(&x.name));
-        self.not_assembled().into_iter().chain(skins).collect()
+        let s = &self.scene;
+        let cloths = s.cloths.iter().map(|x| format!("cloth `{}`", x.soft.name));
+        cloths.chain(s.tetras.iter().map(|x| format!("tetra `{}`", x.soft.name))).collect()
+    }
+
+    /// The surfaces of skins, for pictures; what has none is told.
+    pub fn surfaces(&self) -> Vec<Surface> {
+        let tell = |why: SkinError| terminal::note(&format!("a skin is not drawn: {why}"));
+        self.scene.surfaces().into_iter().filter_map(|s| s.map_err(tell).ok()).collect()
     }
 
     /// The solids to record: those that the scene watches, or all of them.
@@ -120,13 +124,6 @@ impl Loaded {
         }
         let solid = |b: &Body| if let Body::Solid(id) = b { Some(*id) } else { None };
         self.scene.watch.iter().filter_map(solid).collect()
-    }
-
-    /// Soft bodies: the part of [`not_simulated`](Self::not_simulated) that a reader would miss in an assembly.
-    pub fn not_assembled(&self) -> Vec<String> {
-        let s = &self.scene;
-        let cloths = s.cloths.iter().map(|x| format!("cloth `{}`", x.soft.name));
-        cloths.chain(s.tetras.iter().map(|x| format!("tetra `{}`", x.soft.name))).collect()
     }
 }
 

@@ -19,6 +19,7 @@ pub mod rows;
 pub mod scene;
 pub mod session;
 pub mod shape;
+pub mod skin;
 pub mod solid;
 pub mod solve;
 pub mod state;

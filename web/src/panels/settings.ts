@@ -17,6 +17,7 @@ const OVERLAYS: [keyof Overlays, string, string][] = [
   ['limits', 'Limits', 'arcs and rails with the present value'],
   ['centres', 'Centres of mass', ''],
   ['forces', 'Forces', 'of joints and hands'],
+  ['skins', 'Skins', 'off: the solids beneath them'],
 ];
 
 export function settings(app: App): Panel {
@@ -98,7 +99,10 @@ export function settings(app: App): Panel {
       checked: app.overlays[key],
       onchange: () => app.setOverlay(key, box.checked),
     });
-    return h('label', { class: 'check', title: hint }, box, h('span', {}, label), hint ? h('small', {}, hint) : null);
+    const row = h('label', { class: 'check', title: hint }, box, h('span', {}, label), hint ? h('small', {}, hint) : null);
+    // Most scenes have none.
+    if (key === 'skins') app.on('scene', (s) => (row.hidden = s.skins.length === 0));
+    return row;
   });
 
   app.on('hello', ({ methods, solvers }) => {

@@ -6,6 +6,7 @@
 import * as THREE from 'three';
 import { mergeVertices } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import { isAsleep, type SceneMessage, type ShapeInfo } from '../protocol';
+import { type Skin, skinsOf } from './skins';
 import { dark } from './stage';
 
 interface Instance {
@@ -16,6 +17,8 @@ interface Instance {
 interface Batch {
   mesh: THREE.InstancedMesh;
   instances: Instance[];
+  /** They lie beneath a skin. */
+  covered: boolean;
 }
 
 export interface Hit {
@@ -46,9 +49,16 @@ function rim(color: number, width: number): THREE.ShaderMaterial {
     uniforms: { color: { value: new THREE.Color(color) }, width: { value: width } },
     vertexShader: /* glsl */ `
       uniform float width;
+      #include <common>
+      #include <skinning_pars_vertex>
       void main() {
-        vec4 p = modelViewMatrix * vec4(position, 1.0);
-        p.xyz += normalize(normalMatrix * normal) * width * -p.z;
+        #include <beginnormal_vertex>
+        #include <skinbase_vertex>
+        #include <skinnormal_vertex>
+        #include <begin_vertex>
+        #include <skinning_vertex>
+        vec4 p = modelViewMatrix * vec4(transformed, 1.0);
+        p.xyz += normalize(normalMatrix * objectNormal) * width * -p.z;
         gl_Position = projectionMatrix * p;
       }`,
     fragmentShader: /* glsl */ `
@@ -131,6 +141,8 @@ export class Solids {
   private rims: { solid: number; local: THREE.Matrix4; mesh: THREE.Mesh }[] = [];
   private paints = new Map<string, THREE.ShaderMaterial>();
   private movable: boolean[] = [];
+  private skins: Skin[] = [];
+  private dressed = true;
   private floors: { solid: number; at: THREE.Vector3 }[] = [];
 
   /** `tint` makes ghosts: translucent, in one colour, casting no shadow. */
@@ -141,6 +153,10 @@ export class Solids {
       mesh.geometry.dispose();
       (mesh.material as THREE.Material).dispose();
       mesh.dispose();
+    }
+    for (const skin of this.skins) {
+      (skin.mesh.material as THREE.Material).dispose();
+      skin.dispose();
     }
     for (const g of this.hulls.values()) g.dispose();
     this.hulls.clear();
@@ -154,6 +170,7 @@ export class Solids {
     this.colors = scene.solids.map((s) => new THREE.Color().setRGB(...s.color, THREE.SRGBColorSpace));
     this.movable = scene.solids.map((s) => s.kind === 'dynamic');
     for (let i = 0; i < scene.solids.length; i++) this.matrices.push(new THREE.Matrix4());
+    this.skins = skinsOf(scene, this.tint);
     const groups = new Map<string, { shape: ShapeInfo; instances: Instance[] }>();
     scene.solids.forEach((solid, i) => {
       for (const shape of solid.shapes) {
@@ -163,7 +180,7 @@ export class Solids {
           continue;
         }
         if (this.tint !== null && (shape.wire || shape.type === 'plane')) continue;
-        const name = key(shape);
+        const name = `${key(shape)}${shape.covered ? ' covered' : ''}`;
         const group = groups.get(name) ?? { shape, instances: [] };
         group.instances.push({ solid: i, local: poseMatrix(shape.pose) });
         groups.set(name, group);
@@ -181,9 +198,23 @@ export class Solids {
       mesh.castShadow = this.tint === null && shape.type !== 'plane';
       mesh.receiveShadow = this.tint === null;
       if (this.tint === null) instances.forEach(({ solid }, k) => mesh.setColorAt(k, this.colors[solid]!));
-      this.batches.push({ mesh, instances });
+      this.batches.push({ mesh, instances, covered: shape.covered === true });
       this.group.add(mesh);
     }
+    for (const skin of this.skins) this.group.add(skin.mesh);
+    this.repaint();
+    this.dress(this.dressed);
+  }
+
+  /** Shows the skins, or the solids beneath them. */
+  dress(on: boolean): void {
+    this.dressed = on;
+    for (const skin of this.skins) skin.mesh.visible = on;
+    for (const { mesh, covered } of this.batches) mesh.visible = !(covered && on);
+    // The rims go with what wears them.
+    const marks = [...this.marks];
+    for (const [solid] of marks) this.mark(solid, 'none');
+    for (const [solid, mark] of marks) this.mark(solid, mark);
   }
 
   /** Puts every solid where a frame says. The world and its wires stay. */
@@ -195,6 +226,7 @@ export class Solids {
       mesh.boundingSphere = null;
     }
     for (const { solid, local, mesh } of this.rims) mesh.matrix.multiplyMatrices(this.matrices[solid]!, local);
+    for (const skin of this.skins) skin.pose(this.matrices);
   }
 
   mark(solid: number, mark: Mark): void {
@@ -203,13 +235,15 @@ export class Solids {
     this.marks.set(solid, mark);
     this.group.remove(...this.rims.filter((r) => r.solid === solid).map((r) => r.mesh));
     this.rims = this.rims.filter((r) => r.solid !== solid);
+    for (const skin of this.skins) if (skin.solids.has(solid)) skin.outline(solid, null);
     if (mark !== 'none') {
       const shade = RIMS[mark][dark.matches ? 'dark' : 'light'];
       const name = `${mark} ${shade}`;
       const paint = this.paints.get(name) ?? rim(shade, RIMS[mark].width);
       this.paints.set(name, paint);
-      for (const { mesh, instances } of this.batches) {
-        if ((mesh.geometry as THREE.PlaneGeometry).type === 'PlaneGeometry') continue;
+      if (this.dressed) for (const skin of this.skins) if (skin.solids.has(solid)) skin.outline(solid, paint);
+      for (const { mesh, instances, covered } of this.batches) {
+        if ((mesh.geometry as THREE.PlaneGeometry).type === 'PlaneGeometry' || (covered && this.dressed)) continue;
         for (const { local } of instances.filter((x) => x.solid === solid)) {
           const shape = this.hulls.get(mesh.geometry) ?? hull(mesh.geometry);
           this.hulls.set(mesh.geometry, shape);
@@ -244,11 +278,25 @@ export class Solids {
   }
 
   /** The colour of a solid: its own, tinted by its mark, paler asleep. */
-  private paint(solid: number): void {
-    const color = this.colors[solid]!.clone();
+  private shade(solid: number, own: THREE.Color): THREE.Color {
+    const color = own.clone();
     const mark = this.marks.get(solid) ?? 'none';
     if (mark !== 'none') color.lerp(new THREE.Color(RIMS[mark][dark.matches ? 'dark' : 'light']), RIMS[mark].tint);
     if (isAsleep(this, solid)) color.lerp(new THREE.Color(dark.matches ? 0x3a4046 : 0xc9cdd2), ASLEEP);
+    return color;
+  }
+
+  /** Paints the skins that a solid wears; all of them without one. */
+  private repaint(solid?: number): void {
+    for (const skin of this.skins) {
+      if (solid !== undefined && !skin.solids.has(solid)) continue;
+      if (this.tint === null) skin.paint((s, own) => this.shade(s, own ?? this.colors[s]!));
+    }
+  }
+
+  private paint(solid: number): void {
+    const color = this.shade(solid, this.colors[solid]!);
+    this.repaint(solid);
     for (const { mesh, instances } of this.batches) {
       instances.forEach((instance, k) => {
         if (instance.solid !== solid) return;
@@ -261,7 +309,15 @@ export class Solids {
   /** The nearest solid on a ray in world coordinates. */
   pick(ray: THREE.Raycaster, movableOnly: boolean): Hit | null {
     let best: Hit | null = null;
+    if (this.dressed) {
+      for (const skin of this.skins) {
+        const hit = skin.pick(ray.ray, this.group.matrixWorld);
+        if (!hit || (best && hit.distance >= best.distance)) continue;
+        best = { solid: hit.solid, point: this.group.worldToLocal(hit.point), distance: hit.distance };
+      }
+    }
     for (const { mesh, instances } of this.batches) {
+      if (!mesh.visible) continue;
       for (const hit of ray.intersectObject(mesh, false)) {
         const solid = instances[hit.instanceId!]!.solid;
         if (best && hit.distance >= best.distance) break;

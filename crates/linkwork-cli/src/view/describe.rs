@@ -5,8 +5,10 @@ use linkwork::formats::Figure;
 use linkwork::graph::Graph;
 use linkwork::scene::{LineIndex, Up};
 use linkwork::session::{Complaint, Session};
+use linkwork::skin::Surface;
 use linkwork::{
-    Direction, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Shape, Solid, SolidId,
+    Direction, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Rotation, Shape, Solid,
+    SolidId, Vector,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,7 +18,8 @@ const PLANE: f64 = 12.0;
 /// What the page is told of a scene. `name` identifies it, `file` is where it can be saved.
 pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, notes: &[String]) -> Value {
     let (m, s) = (session.mechanism(), session.scene());
-    let figure = Figure::new(m, session.state());
+    let skins: Vec<Surface> = s.surfaces().into_iter().flatten().collect();
+    let figure = Figure::with_skins(m, session.state(), &skins);
     let lines = LineIndex::new(session.text());
     let graph = Graph::new(m);
     let mut solids: Vec<Map<String, Value>> = m
@@ -35,7 +38,13 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
             solid.insert("color".into(), json!(part.color));
         }
         if let Some(Value::Array(shapes)) = solid.get_mut("shapes") {
-            shapes.extend(part.shapes.iter().map(|p| describe_shape(p, part.wire, figure.radius)));
+            for (placed, covered) in part.shapes.iter().zip(&part.covered) {
+                let mut shape = describe_shape(placed, part.wire, figure.radius);
+                if *covered {
+                    shape["covered"] = json!(true);
+                }
+                shapes.push(shape);
+            }
         }
     }
     let joints: Vec<Value> = (0..m.joints().len() as u32)
@@ -57,6 +66,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
         "radius": figure.radius,
         "solids": solids,
         "joints": joints,
+        "skins": skins.iter().map(describe_skin).collect::<Vec<_>>(),
         "diagnostics": complaints(session.warnings(), session.text()),
         "notes": notes,
     })
@@ -105,6 +115,49 @@ fn describe_shape(placed: &PlacedShape, wire: bool, radius: f64) -> Value {
         value["wire"] = json!(true);
     }
     value
+}
+
+/// A skin: corners at rest, what each ring of them moves with, and where that is at rest. 32 bits are enough to draw.
+fn describe_skin(skin: &Surface) -> Value {
+    let flat =
+        |list: &[Vector]| -> Vec<f32> { list.iter().flat_map(|v| v.to_array()).map(|x| x as f32).collect() };
+    let rings: Vec<Value> = skin
+        .rings
+        .iter()
+        .map(|r| {
+            json!({
+                "center": r.center.to_array().map(|x| x as f32),
+                "radius": r.radius as f32,
+                "bones": r.bones,
+                "weights": r.weights.map(|w| w as f32),
+                "solid": r.solid.0,
+            })
+        })
+        .collect();
+    let turn = |r: Rotation| r.to_array();
+    let bones: Vec<Value> = skin
+        .bones
+        .iter()
+        .map(|b| {
+            json!({
+                "solids": b.solids.map(|id| id.0),
+                "points": b.points.map(|p| p.to_array()),
+                "turns": b.turns.map(turn),
+                "share": b.share,
+                "rest": pose(b.rest),
+            })
+        })
+        .collect();
+    json!({
+        "name": skin.name,
+        "color": skin.color,
+        "around": skin.around,
+        "positions": flat(&skin.positions),
+        "normals": flat(&skin.normals),
+        "indices": skin.triangles.iter().flatten().collect::<Vec<_>>(),
+        "rings": rings,
+        "bones": bones,
+    })
 }
 
 fn describe_joint(m: &Mechanism, graph: &Graph, id: JointId, line: usize) -> Value {
@@ -215,6 +268,25 @@ mod tests {
         let kinds: Vec<&str> = joints.iter().map(|j| j["kind"].as_str().unwrap()).collect();
         assert!(kinds.contains(&"pin") && kinds.contains(&"slider"), "{kinds:?}");
         assert!(joints.iter().any(|j| j["loop"] == true && j["rank"] == 2));
+    }
+
+    #[test]
+    fn skins_come_with_their_bones_and_hide_what_is_beneath() {
+        let text = super::super::gallery::text("otary").expect("a scene");
+        let s = Session::open(&text, &mut |_| Err("none".into())).expect("it is sound");
+        let v = scene(&s, 1, "otary", None, &[]);
+        let skin = &v["skins"][0];
+        let count = |name: &str| skin[name].as_array().map_or(0, Vec::len);
+        assert_eq!((count("bones"), skin["name"].as_str()), (3 + 2 * 3, Some("seal")));
+        assert_eq!(count("positions"), count("normals"));
+        assert_eq!(
+            count("positions") / 3,
+            2 + (count("rings") - 2) * skin["around"].as_u64().unwrap() as usize
+        );
+        let body = v["solids"].as_array().unwrap().iter().find(|s| s["name"] == "body").unwrap();
+        let covered: Vec<bool> =
+            body["shapes"].as_array().unwrap().iter().map(|s| s["covered"] == true).collect();
+        assert_eq!(covered, [true, false, false], "the flippers stick out");
     }
 
     #[test]

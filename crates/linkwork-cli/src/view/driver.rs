@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use linkwork::record::Frame;
 use linkwork::scene::Report;
 use linkwork::session::{Applied, Command, Complaint, Past, Session, SessionError, TickReport};
+use linkwork::skin::Surface;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -510,7 +511,9 @@ impl Driver {
     }
 
     fn glb(&mut self) -> Vec<u8> {
-        linkwork::formats::animated_glb(self.session.mechanism(), self.recording.frames.make_contiguous())
+        let skins: Vec<Surface> = self.session.scene().surfaces().into_iter().flatten().collect();
+        let frames = self.recording.frames.make_contiguous();
+        linkwork::formats::animated_glb_with_skins(self.session.mechanism(), frames, &skins)
     }
 
     /// The file or a mesh file beside it changed: what they say becomes the session's, unless there are errors; then they

@@ -12,7 +12,7 @@ struct Scenes;
 
 /// What a hand can do with each scene, the inviting ones first, and the figure it stands for. What the files themselves
 /// say under `Try:` is about their text and the command line.
-const TRY: [(&str, &str, &str); 26] = [
+const TRY: [(&str, &str, &str); 38] = [
     (
         "fourbar",
         "",
@@ -63,12 +63,12 @@ const TRY: [(&str, &str, &str); 26] = [
     (
         "otary",
         "Gascuel & Gascuel 1994, Figure 6",
-        "take the ball to the rim and beyond: it stays on the tray.",
+        "press Space: the seal nods and looks about. Take the ball to the rim and beyond: it stays on the tray.",
     ),
     (
         "monocycle",
         "Gascuel & Gascuel 1994, Figure 7",
-        "turn the wheel by its rim: the legs follow the pedals.",
+        "press Space: a push on the body, friction rolls the wheel, and the wheel drives the legs.",
     ),
     (
         "ladder",
@@ -111,6 +111,18 @@ const TRY: [(&str, &str, &str); 26] = [
         "",
         "under Kinematic, drag the red crankshaft round: six legs walk. Or lift it all by one foot.",
     ),
+    ("stack", "", "press Space, then pull a box out of the middle."),
+    ("domino", "", "press Space: the row falls. Start over, and push it from the other end."),
+    ("card-house", "", "press Space: it stands. Take a card out, or breathe on it with a pull (Alt)."),
+    ("arch", "", "press Space, then press on the crown, and draw the keystone out."),
+    ("cradle", "", "press Space. Lift two balls and let go: two come out at the other end."),
+    ("drum-chain", "", "press Space: friction holds it. Pull at the heavy end until it slides."),
+    ("ragdoll", "", "press Space; catch it on the stairs, lift it by the head and let go."),
+    ("strandbeest", "", "it walks by its motor. Hold it back by a leg, or lift it and put it down."),
+    ("excavator", "", "press Space: three cylinders lift the load. Lean on the arm meanwhile."),
+    ("marble-run", "", "press Space, catch a marble and throw it back to the top."),
+    ("hammer", "", "press Space: the hammer strikes, and every pin stays closed. Swing it again by hand."),
+    ("acrobats", "", "press Space: they stand and juggle. Push the one on top until they fall."),
 ];
 
 /// Figures that `linkwork generate` makes: name here, kind, sizes, title.

@@ -5,11 +5,12 @@
 //! the node's own pose says it all. Quaternions `q` and `-q` are the same rotation; of the two each key takes the one on
 //! the side of the key before, since viewers interpolate the four numbers.
 
-use super::figure::{Figure, drawable};
+use super::figure::{Figure, Part, drawable};
 use super::gltf::Scene;
 use crate::math::Pose;
 use crate::mechanism::Mechanism;
 use crate::record::Frame;
+use crate::skin::{Bone, Surface};
 use crate::solid::SolidId;
 use crate::state::State;
 use serde_json::json;
@@ -31,10 +32,19 @@ use serde_json::json;
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn animated_glb(m: &Mechanism, frames: &[Frame]) -> Vec<u8> {
-    let figure = Figure::new(m, &first_state(m, frames));
+    animated_glb_with_skins(m, frames, &[])
+}
+
+/// The same with skins over some of the solids, see [`glb_with_skins`](super::glb_with_skins).
+pub fn animated_glb_with_skins(m: &Mechanism, frames: &[Frame], skins: &[Surface]) -> Vec<u8> {
+    let first = first_state(m, frames);
+    let figure = Figure::with_skins(m, &first, skins);
     let mut scene = Scene::new(&figure);
-    let moving: Vec<usize> =
-        (0..figure.parts.len()).filter(|i| moves(frames, figure.parts[*i].solid)).collect();
+    scene.wear(m, skins, |id| drawable(first.pose(m, id)));
+    let whole = |(node, part): (usize, &Part)| (node, Mover::Solid(part.solid));
+    let between = scene.bones.iter().map(|(node, bone)| (*node, Mover::Bone(*bone)));
+    let mut moving: Vec<(usize, Mover)> = figure.parts.iter().enumerate().map(whole).chain(between).collect();
+    moving.retain(|(_, mover)| mover.solids().iter().any(|id| moves(frames, *id)));
     // Four bytes of time, and per part three numbers of place and four of turn.
     let keys = keys(frames, scene.room() / (4 + 28 * moving.len()));
     if moving.is_empty() || keys.len() < 2 {
@@ -43,9 +53,8 @@ pub fn animated_glb(m: &Mechanism, frames: &[Frame]) -> Vec<u8> {
     let times: Vec<f32> = keys.iter().map(|k| (frames[*k].time - frames[0].time) as f32).collect();
     let input = scene.track(&times, 1, true);
     let (mut samplers, mut channels) = (Vec::new(), Vec::new());
-    for node in moving {
-        let solid = figure.parts[node].solid;
-        let poses: Vec<Pose> = keys.iter().map(|k| drawable(frames[*k].poses[solid.index()])).collect();
+    for (node, mover) in moving {
+        let poses: Vec<Pose> = keys.iter().map(|k| mover.pose(&frames[*k])).collect();
         let places: Vec<f32> =
             poses.iter().flat_map(|p| p.translation.to_array()).map(|x| x as f32).collect();
         for (path, output) in [
@@ -58,6 +67,29 @@ pub fn animated_glb(m: &Mechanism, frames: &[Frame]) -> Vec<u8> {
     }
     scene.animations.push(json!({ "name": "motion", "samplers": samplers, "channels": channels }));
     scene.write()
+}
+
+/// What moves a node.
+enum Mover {
+    Solid(SolidId),
+    Bone(Bone),
+}
+
+impl Mover {
+    fn solids(&self) -> [SolidId; 2] {
+        match self {
+            Self::Solid(id) => [*id; 2],
+            Self::Bone(bone) => bone.solids,
+        }
+    }
+
+    fn pose(&self, frame: &Frame) -> Pose {
+        let solid = |id: SolidId| drawable(frame.poses.get(id.index()).copied().unwrap_or_default());
+        match self {
+            Self::Solid(id) => solid(*id),
+            Self::Bone(bone) => drawable(bone.pose(solid)),
+        }
+    }
 }
 
 /// The state that the first frame shows.

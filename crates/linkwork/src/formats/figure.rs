@@ -4,8 +4,10 @@ use crate::joint::{Curve, Region};
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
 use crate::shape::{PlacedShape, Shape};
+use crate::skin::Surface;
 use crate::solid::{Solid, SolidId};
 use crate::state::State;
+use std::collections::BTreeSet;
 
 /// Coordinates beyond this are not drawn: their squares would leave the range of the 32-bit numbers of glTF.
 pub(crate) const FARTHEST: f64 = 1e12;
@@ -30,6 +32,8 @@ pub struct Part {
     pub solid: SolidId,
     /// Its shapes, or a stick figure.
     pub shapes: Vec<PlacedShape>,
+    /// Which of them lie beneath a skin.
+    pub covered: Vec<bool>,
     /// Red, green, blue in 0..1, as on a screen (sRGB).
     pub color: [f64; 3],
     /// Where its origin is.
@@ -55,6 +59,12 @@ const GREY: [f64; 3] = [0.62, 0.63, 0.65];
 impl Figure {
     /// Looks at every solid once, and at every joint for the stick figures and the extent.
     pub fn new(m: &Mechanism, s: &State) -> Self {
+        Self::with_skins(m, s, &[])
+    }
+
+    /// The same, knowing what lies beneath skins.
+    pub fn with_skins(m: &Mechanism, s: &State, skins: &[Surface]) -> Self {
+        let hidden = Hidden::new(skins);
         let anchors = anchors_of_bare_solids(m);
         let poses: Vec<Pose> =
             (0..m.solids().len()).map(|i| drawable(s.pose(m, SolidId(i as u32)))).collect();
@@ -81,17 +91,20 @@ impl Figure {
         let (center, radius) = bounds.ball();
         let mut parts = Vec::new();
         for (i, solid) in m.solids().iter().enumerate().skip(1) {
-            let shapes = if solid.shapes.is_empty() && solid.is_fixed() {
-                continue; // nothing to see: formats mark its joints as grounded instead
-            } else if solid.shapes.is_empty() {
-                stick_figure(solid, &anchors[i], radius * 0.012)
-            } else {
-                solid.shapes.iter().filter(|s| is_drawable(s)).cloned().collect()
-            };
+            let (shapes, covered): (Vec<PlacedShape>, Vec<bool>) =
+                if solid.shapes.is_empty() && solid.is_fixed() {
+                    continue; // nothing to see: formats mark its joints as grounded instead
+                } else if solid.shapes.is_empty() {
+                    let worn = hidden.solids.contains(&(i as u32));
+                    stick_figure(solid, &anchors[i], radius * 0.012).into_iter().map(|s| (s, worn)).unzip()
+                } else {
+                    let shapes = solid.shapes.iter().enumerate().filter(|(_, s)| is_drawable(s));
+                    shapes.map(|(k, s)| (s.clone(), hidden.shapes.contains(&(i as u32, k)))).unzip()
+                };
             if !shapes.is_empty() {
                 let (name, color) = (solid.name.clone(), color(m, SolidId(i as u32)));
                 let solid = SolidId(i as u32);
-                parts.push(Part { name, solid, shapes, color, pose: poses[i], wire: false });
+                parts.push(Part { name, solid, shapes, covered, color, pose: poses[i], wire: false });
             }
         }
         for joint in m.joints() {
@@ -100,7 +113,8 @@ impl Figure {
                 if let Region::Curve(curve) = region {
                     let name = format!("{} wire", m.solid(solid).name);
                     let (shapes, pose) = (wire(curve, radius * 0.006), poses[solid.index()]);
-                    parts.push(Part { name, solid, shapes, color: GREY, pose, wire: true });
+                    let covered = vec![false; shapes.len()];
+                    parts.push(Part { name, solid, shapes, covered, color: GREY, pose, wire: true });
                 }
             }
         }
@@ -110,13 +124,27 @@ impl Figure {
     }
 }
 
+/// What lies beneath skins: shapes by solid and number, and solids that have none.
+struct Hidden {
+    shapes: BTreeSet<(u32, usize)>,
+    solids: BTreeSet<u32>,
+}
+
+impl Hidden {
+    fn new(skins: &[Surface]) -> Self {
+        let shapes = skins.iter().flat_map(|s| &s.covered).map(|(id, k)| (id.0, *k)).collect();
+        let solids = skins.iter().flat_map(|s| &s.bones).flat_map(|b| b.solids).map(|id| id.0).collect();
+        Self { shapes, solids }
+    }
+}
+
 /// The colour of a solid: its own, grey when nothing moves it, or one of the palette.
-fn color(m: &Mechanism, id: SolidId) -> [f64; 3] {
+pub(crate) fn color(m: &Mechanism, id: SolidId) -> [f64; 3] {
     let solid = m.solid(id);
     match solid.color {
         Some(c) => c.map(|x| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 }),
         None if solid.is_fixed() => GREY,
-        None => PALETTE[(id.index() - 1) % PALETTE.len()],
+        None => PALETTE[id.index().saturating_sub(1) % PALETTE.len()],
     }
 }
 

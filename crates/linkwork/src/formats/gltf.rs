@@ -2,13 +2,15 @@
 //!
 //! One node per solid, named like it, at the pose of its origin; geometry is written once per distinct shape and a mesh
 //! once per distinct set of shapes and colour. The poses live in the nodes alone, so that a baked animation is nothing
-//! but translation and rotation tracks on the nodes (the i-th node is the i-th part of the figure; the root comes last).
+//! but translation and rotation tracks on the nodes (the i-th node is the i-th part of the figure; what skins need
+//! follows, and the root comes last).
 
-use super::figure::{Figure, Part};
+use super::figure::{Figure, Part, drawable};
 use super::tessellate::{Detail, Triangles, tessellate};
-use crate::math::{Vector, rotation_between};
+use crate::math::{Pose, Rotation, Vector, rotation_between};
 use crate::mechanism::Mechanism;
 use crate::shape::{PlacedShape, Shape};
+use crate::skin::{Bone, Surface};
 use crate::state::State;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,16 +37,32 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn glb(m: &Mechanism, s: &State) -> Vec<u8> {
-    Scene::new(&Figure::new(m, s)).write()
+    glb_with_skins(m, s, &[])
+}
+
+/// The same with skins over some of the solids (see [`Surface`]): meshes with joints and weights, moved by the
+/// nodes of the solids and by one node per bone between them. Shapes beneath a skin are left out.
+pub fn glb_with_skins(m: &Mechanism, s: &State, skins: &[Surface]) -> Vec<u8> {
+    let mut scene = Scene::new(&Figure::with_skins(m, s, skins));
+    scene.wear(m, skins, |id| drawable(s.pose(m, id)));
+    scene.write()
 }
 
 /// A glTF document being built: JSON values and the bytes they point into.
 #[derive(Default)]
 pub(super) struct Scene {
-    nodes: Vec<Value>,
-    meshes: Vec<Value>,
+    pub(super) nodes: Vec<Value>,
+    pub(super) meshes: Vec<Value>,
     materials: Vec<Value>,
     accessors: Vec<Value>,
+    /// Skins of meshes, their nodes, and the nodes of bones, see `skinned.rs`.
+    pub(super) skins: Vec<Value>,
+    pub(super) skinned: Vec<usize>,
+    pub(super) bones: Vec<(usize, Bone)>,
+    /// The node of each solid that has one.
+    pub(super) node_of: BTreeMap<u32, usize>,
+    /// Turns what is up in the scene to what is up in glTF.
+    upright: Option<Rotation>,
     views: Vec<Value>,
     /// Baked motions, see `animation.rs`.
     pub(super) animations: Vec<Value>,
@@ -63,7 +81,7 @@ struct Geometry {
 }
 
 impl Scene {
-    /// A node for each part of the figure, in order, and the root behind them.
+    /// A node for each part of the figure, in order.
     pub(super) fn new(figure: &Figure) -> Self {
         let mut scene = Self::default();
         // Half the side of the square that stands for a plane: clearly wider than what stands on it.
@@ -71,26 +89,18 @@ impl Scene {
         for part in &figure.parts {
             scene.add(part, plane);
         }
-        let mut root = json!({ "name": "linkwork" });
-        if figure.up != Vector::Y {
-            root["rotation"] = json!(rotation_between(figure.up, Vector::Y).to_array());
-        }
-        if !scene.nodes.is_empty() {
-            root["children"] = json!((0..scene.nodes.len()).collect::<Vec<_>>());
-        }
-        scene.nodes.push(root);
+        scene.upright = (figure.up != Vector::Y).then(|| rotation_between(figure.up, Vector::Y));
         scene
     }
 
     fn add(&mut self, part: &Part, plane: f64) {
         let detail = if part.wire { Detail::COARSE } else { Detail::FINE };
-        let geometry: Vec<Geometry> =
-            part.shapes.iter().filter_map(|s| self.geometry(s, plane, detail)).collect();
-        let mut node = json!({
-            "name": part.name,
-            "translation": part.pose.translation.to_array(),
-            "rotation": part.pose.rotation.to_array(),
-        });
+        let seen = part.shapes.iter().zip(&part.covered).filter(|(_, covered)| !**covered);
+        let geometry: Vec<Geometry> = seen.filter_map(|(s, _)| self.geometry(s, plane, detail)).collect();
+        let mut node = node(&part.name, part.pose);
+        if !part.wire {
+            self.node_of.insert(part.solid.0, self.nodes.len());
+        }
         if !geometry.is_empty() {
             let material = self.material(part.color);
             node["mesh"] = json!(self.mesh(geometry, material));
@@ -116,7 +126,7 @@ impl Scene {
         })
     }
 
-    fn material(&mut self, color: [f64; 3]) -> usize {
+    pub(super) fn material(&mut self, color: [f64; 3]) -> usize {
         let materials = &mut self.materials;
         *self.material_of.entry(color.map(f64::to_bits)).or_insert_with(|| {
             let [r, g, b] = color.map(linear);
@@ -157,7 +167,7 @@ impl Scene {
     }
 
     /// Stores vectors as 32-bit floats. Positions must tell their bounds, of the numbers as stored.
-    fn vectors(&mut self, vectors: &[Vector], bounds: bool) -> usize {
+    pub(super) fn vectors(&mut self, vectors: &[Vector], bounds: bool) -> usize {
         let stored: Vec<[f32; 3]> = vectors.iter().map(|v| v.to_array().map(|x| x as f32)).collect();
         let bytes: Vec<u8> = stored.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
         let view = self.view(&bytes, Some(ARRAY_BUFFER));
@@ -185,6 +195,7 @@ impl Scene {
         let kind = match width {
             1 => "SCALAR",
             3 => "VEC3",
+            16 => "MAT4",
             _ => "VEC4",
         };
         // No target: it is not for the graphics card.
@@ -206,13 +217,13 @@ impl Scene {
         LARGEST.saturating_sub(self.bytes.len())
     }
 
-    fn accessor(&mut self, accessor: Value) -> usize {
+    pub(super) fn accessor(&mut self, accessor: Value) -> usize {
         self.accessors.push(accessor);
         self.accessors.len() - 1
     }
 
     /// A piece of the buffer. Every element has 4 bytes or a multiple, so pieces stay aligned by themselves.
-    fn view(&mut self, bytes: &[u8], target: Option<u32>) -> usize {
+    pub(super) fn view(&mut self, bytes: &[u8], target: Option<u32>) -> usize {
         let mut view = json!({ "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len() });
         if let Some(target) = target {
             view["target"] = json!(target);
@@ -222,12 +233,28 @@ impl Scene {
         self.views.len() - 1
     }
 
+    /// The root behind all other nodes, and what stands in the scene: the root, and meshes with skins, which are
+    /// where their bones are and have no place of their own.
+    fn root(&mut self) -> Vec<usize> {
+        let mut root = json!({ "name": "linkwork" });
+        if let Some(turn) = self.upright {
+            root["rotation"] = json!(turn.to_array());
+        }
+        let children: Vec<usize> = (0..self.nodes.len()).filter(|k| !self.skinned.contains(k)).collect();
+        if !children.is_empty() {
+            root["children"] = json!(children);
+        }
+        self.nodes.push(root);
+        std::iter::once(self.nodes.len() - 1).chain(self.skinned.iter().copied()).collect()
+    }
+
     /// Header, JSON chunk, binary chunk.
-    pub(super) fn write(self) -> Vec<u8> {
+    pub(super) fn write(mut self) -> Vec<u8> {
+        let roots = self.root();
         let mut document = json!({
             "asset": { "version": "2.0", "generator": concat!("linkwork ", env!("CARGO_PKG_VERSION")) },
             "scene": 0,
-            "scenes": [{ "nodes": [self.nodes.len() - 1] }],
+            "scenes": [{ "nodes": roots }],
             "nodes": self.nodes,
         });
         // The specification forbids empty arrays.
@@ -236,6 +263,7 @@ impl Scene {
             ("materials", self.materials),
             ("accessors", self.accessors),
             ("bufferViews", self.views),
+            ("skins", self.skins),
             ("animations", self.animations),
         ] {
             if !values.is_empty() {
@@ -266,6 +294,15 @@ impl Scene {
     }
 }
 
+/// A node at a pose.
+pub(super) fn node(name: &str, pose: Pose) -> Value {
+    json!({
+        "name": name,
+        "translation": pose.translation.to_array(),
+        "rotation": pose.rotation.to_array(),
+    })
+}
+
 /// Equal for shapes with equal geometry. Meshes are told apart by where they are stored: they are shared, not copied.
 fn key(placed: &PlacedShape) -> Vec<u64> {
     let (kind, numbers) = match &placed.shape {
@@ -281,7 +318,7 @@ fn key(placed: &PlacedShape) -> Vec<u64> {
 }
 
 /// From screen (sRGB) to linear light, which is what glTF colours are in.
-fn linear(x: f64) -> f64 {
+pub(super) fn linear(x: f64) -> f64 {
     if x <= 0.04045 { x / 12.92 } else { libm::pow((x + 0.055) / 1.055, 2.4) }
 }
 

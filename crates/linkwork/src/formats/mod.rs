@@ -9,13 +9,14 @@ pub(crate) mod figure;
 mod gap;
 mod gltf;
 mod json;
+mod skinned;
 pub mod snapshot;
 mod svg;
-mod tessellate;
+pub(crate) mod tessellate;
 
-pub use animation::animated_glb;
+pub use animation::{animated_glb, animated_glb_with_skins};
 pub use figure::{Figure, Part};
 pub use gap::{Gap, open_gaps};
-pub use gltf::glb;
+pub use gltf::{glb, glb_with_skins};
 pub use json::{RecordInfo, json_record};
 pub use svg::{Background, Options as SvgOptions, svg};

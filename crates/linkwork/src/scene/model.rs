@@ -7,6 +7,7 @@ use super::syntax::Span;
 use crate::joint::JointId;
 use crate::math::{Pose, Vector};
 use crate::mechanism::{MaterialId, Mechanism};
+use crate::skin::{SkinError, Surface};
 use crate::solid::SolidId;
 
 /// Everything a scene file says.
@@ -32,6 +33,17 @@ pub struct Scene {
     pub watch: Vec<Body>,
     /// Where things stand in the text.
     pub sources: Sources,
+}
+
+impl Scene {
+    /// The surfaces of its skins, in order. One that cannot be made says why: solids too far away to draw.
+    pub fn surfaces(&self) -> Vec<Result<Surface, SkinError>> {
+        let make = |skin: &Skin| {
+            let surface = Surface::new(&self.mechanism, &skin.over, &skin.radius)?;
+            Ok(Surface { name: skin.name.clone(), color: skin.color, ..surface })
+        };
+        self.skins.iter().map(make).collect()
+    }
 }
 
 /// Where things stand in the text, so that reports can say `file:line`

@@ -7,10 +7,12 @@ use super::shape::no_file;
 use super::{Lowering, Seen};
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
+use crate::scene::lex::brief;
 use crate::scene::model::{Cloth, Elasticity, Pin, Skin, Soft, SoftCollide, Tetra, TetraBody};
 use crate::scene::msh::read_msh;
 use crate::scene::syntax::{Block, Clause, Span};
 use crate::scene::vocabulary::BlockWords;
+use crate::skin::MOST_SOLIDS;
 use std::collections::BTreeSet;
 
 /// Most vertices along one side of a grid, and in all.
@@ -169,6 +171,15 @@ impl<'x, 't> Lowering<'x, 't> {
                         while r.left() > 0 || solids.is_empty() {
                             let (name, span) = r.name("the names of solids")?;
                             let id = r.low.solid_named(name, span)?;
+                            if r.low.scene.mechanism.solid(id).particle {
+                                let message =
+                                    format!("`{}` is a particle, which has no orientation", brief(name));
+                                return r.fail(codes::WRONG_KIND_OF_NAME, span, message);
+                            }
+                            if solids.len() == MOST_SOLIDS {
+                                let message = format!("a skin goes over {MOST_SOLIDS} solids at most");
+                                return r.fail(codes::ABSURD_SIZE, span, message);
+                            }
                             if !known.insert(id) {
                                 let message = format!("`{name}` is already in this chain");
                                 return r.fail(codes::DUPLICATE_NAME, span, message);
