@@ -20,6 +20,7 @@ pub mod assemble;
 mod baumgarte;
 mod bounce;
 mod care;
+mod contacts;
 mod displacement;
 mod energy;
 mod follow;

@@ -130,7 +130,10 @@ impl Near {
         if self.colliders.all.is_empty() {
             return;
         }
-        islands.iter_mut().for_each(|i| i.work.touch.pairs.clear());
+        islands.iter_mut().for_each(|i| {
+            i.work.touch.pairs.clear();
+            i.work.touch.tally.clear();
+        });
         for pair in &self.pairs {
             let [a, b] = pair.map(|k| &self.colliders.all[k as usize]);
             let home = [a, b].map(|c| self.home[c.solid.index()]).into_iter().find(|h| *h != NONE);
@@ -150,6 +153,11 @@ impl Near {
             }
             touch.pairs.push(pair);
         }
+    }
+
+    /// All colliders, and the pairs of them that were near each other when the last step began.
+    pub fn pairs(&self) -> (&Colliders, &[[u32; 2]]) {
+        (&self.colliders, &self.pairs)
     }
 
     /// The island of a block of rows.

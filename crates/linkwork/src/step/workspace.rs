@@ -31,7 +31,7 @@ pub struct Workspace {
     made_of: Option<(u64, [usize; 4])>,
     /// What joints and springs hold together; islands are made of these, and contact joins them.
     assemblies: Vec<Assembly>,
-    near: super::near::Near,
+    pub(super) near: super::near::Near,
     /// The whole mechanism at once, for inverse kinematics.
     pub(super) whole: IslandWork,
     solver: &'static str,
