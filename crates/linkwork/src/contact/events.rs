@@ -35,6 +35,8 @@ pub struct ContactEvents {
     pairs: Vec<Touching>,
     events: Vec<ContactEvent>,
     time: Option<f64>,
+    /// What touches after the next step is known already.
+    quiet: bool,
 }
 
 /// A pair that touches.
@@ -56,50 +58,47 @@ impl ContactEvents {
         Self::default()
     }
 
-    /// What began and ended in the step that was just taken, in the order of the solids. Whoever goes back in time begins
-    /// anew: what touches there has no beginning that is told.
+    /// Forgets who touches, for who jumps to another state: what touches after the next step has no beginning that is told.
+    pub fn restart(&mut self) {
+        *self = Self { quiet: true, ..Self::default() };
+    }
+
+    /// What began and ended in the step that was just taken, in the order of the solids. Whoever goes back in time starts
+    /// anew.
     pub fn after_step(&mut self, w: &Workspace, state: &State) -> &[ContactEvent] {
         self.events.clear();
         let h = self.time.map_or(0.0, |before| state.time - before);
-        let anew = h < 0.0 || (self.time.is_none() && state.time == 0.0);
+        let anew = h < 0.0 || self.quiet;
+        self.quiet = false;
         self.time = Some(state.time);
         if anew {
             self.pairs.clear();
         }
-        let now = w.contact_pairs(state);
+        let now = w.pair_forces(state);
         let gave = w.contact_impulses();
         let mut old = std::mem::take(&mut self.pairs).into_iter().peekable();
-        let mut all: Vec<[SolidId; 2]> = now.iter().map(|p| p.solids).collect();
+        let mut all: Vec<[SolidId; 2]> = now.iter().map(|p| p.0).collect();
         all.extend(gave.iter().map(|(solids, _)| *solids));
         all.extend(old.clone().map(|p| p.solids));
         all.sort_unstable();
         all.dedup();
         for solids in all {
             let was = old.next_if(|p| p.solids == solids);
-            let is = now.binary_search_by_key(&solids, |p| p.solids).ok().map(|k| &now[k]);
+            let is = now.binary_search_by_key(&solids, |p| p.0).ok().map(|k| now[k].2);
             let stepped = gave.binary_search_by_key(&solids, |p| p.0).ok().map(|k| gave[k].1);
             // What sleeps pushes as it did.
-            let asleep = || is.map_or(Vector::ZERO, |p| p.force * h.max(0.0));
+            let asleep = || is.map_or(Vector::ZERO, |force| force * h.max(0.0));
             let last = stepped.unwrap_or_else(asleep);
-            // Surfaces that meet without a push do not begin to touch; those that did may rest without one.
-            let Some(pair) = was.or_else(|| {
-                let pushes = stepped.is_some() || is.is_some_and(|p| p.force != Vector::ZERO);
-                pushes.then_some(Touching {
-                    solids,
-                    since: state.time,
-                    impulse: Vector::ZERO,
-                    last: Vector::ZERO,
-                })
-            }) else {
-                continue;
-            };
+            let new = Touching { solids, since: state.time, impulse: Vector::ZERO, last: Vector::ZERO };
+            let pair = was.unwrap_or(new);
             let pair = Touching { impulse: pair.impulse + last, last, ..pair };
             let event =
                 |kind, impulse| ContactEvent { kind, time: state.time, since: pair.since, solids, impulse };
             if was.is_none() && !anew {
                 self.events.push(event(ContactEventKind::Begin, last));
             }
-            if is.is_some() {
+            // Who touched may go on for a while without a push.
+            if is.is_some() || (was.is_some() && stepped.is_none() && w.meets(state, solids)) {
                 self.pairs.push(pair);
             } else {
                 self.events.push(event(ContactEventKind::End, pair.impulse));

@@ -6,13 +6,16 @@ use super::budget::is_over;
 use super::command::Mode;
 use super::grip::Grip;
 use super::guard::Cause;
-use super::report::Effort;
+use super::report::{Effort, Event};
 use super::tick::Done;
+use crate::contact::ContactEventKind;
 use crate::math::Vector;
 use crate::rows::Gaps;
 use crate::solve::SolverKind;
 use crate::state::State;
-use crate::step::{Follow, FollowReport, Method, Rejected, StepConfig, StepReport, Workspace, follow, step};
+use crate::step::{
+    Follow, FollowReport, Method, Rejected, StepConfig, StepReport, Workspace, follow, lead, step,
+};
 use std::cell::Cell;
 
 /// Pieces of one step: a budget does not go with sixty-four of them.
@@ -37,6 +40,9 @@ const ROUGH: f64 = 0.03;
 /// Most islands that are stepped one by one in a second try.
 const MOST_ALONE: usize = 32;
 
+/// Events that wait for a report.
+const MOST_EVENTS: usize = 100;
+
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 const JUMP: &str = "a solid would jump farther than hands and motion explain";
 const TEAR: &str = "the step would tear the mechanism apart";
@@ -57,6 +63,8 @@ impl Session {
             max_rotation: self.settings.max_rotation,
             most_substeps: effort.substeps.max(1) as usize,
             sleep: self.settings.sleep,
+            friction: self.settings.friction,
+            restitution: self.settings.bounce,
             ..StepConfig::default()
         }
     }
@@ -95,7 +103,9 @@ impl Session {
             Some(why) => (0..self.guard.isles.len()).map(|k| (k, why.words())).collect(),
             None => self.judge(&before, gaps, effort.rough),
         };
-        if !wrong.is_empty() {
+        if wrong.is_empty() {
+            self.note_contacts(effort.rough);
+        } else {
             let stepped = report.0.rejected.is_none();
             let rejected = self.second_try(effort, &before, wrong, stepped, &mut done);
             done.rejected = rejected.first().map(|(_, why)| *why);
@@ -110,6 +120,20 @@ impl Session {
         self.curb(&before, &mut done);
         done.missed = !(gaps.worst() <= effort.tolerance);
         self.end(gaps, done)
+    }
+
+    /// Notes who met and who parted in the step.
+    fn note_contacts(&mut self, rough: bool) {
+        let rough = self.rough.as_ref().filter(|_| rough).map(|r| r.workspace());
+        let told = self.touching.after_step(rough.unwrap_or(&self.workspace), &self.state);
+        let room = MOST_EVENTS.saturating_sub(self.events.len());
+        self.events.extend(told.iter().take(room).map(|e| Event {
+            begin: e.kind == ContactEventKind::Begin,
+            time: e.time,
+            since: e.since,
+            solids: e.solids.map(|s| s.0),
+            impulse: e.impulse.to_array(),
+        }));
     }
 
     /// The step by the method that is set.
@@ -384,6 +408,33 @@ impl Session {
             if self.plain_excess(before, k, cause) > 0.0 && !self.slow_down(before, k) {
                 self.guard.scale(k, &mut self.state, KEPT);
             }
+        }
+    }
+
+    /// What a hand lets go of flies on as fast as the hand was, with all that hangs on it. A pull has given its push.
+    pub(super) fn throw(&mut self, hand: u32) {
+        let timed =
+            self.settings.mode == Mode::Dynamic && self.settings.running && !self.history.is_scrubbed();
+        let Some(grip) = self.grips.iter().find(|g| g.hand == hand && g.is_pin()).filter(|_| timed) else {
+            return;
+        };
+        let Some(speed) = grip.hand_speed(&self.live, &self.state) else { return };
+        let Some(isle) = self.guard.isle_of(grip.solid.index()) else { return };
+        let before = self.state.clone();
+        grip.speed_up(&mut self.state, speed);
+        self.grips.iter().for_each(|g| g.switch(&mut self.reach, true));
+        let config = self.follow_config(&self.full_effort());
+        lead(&self.reach, &mut self.state, &mut self.reach_workspace, &config);
+        let (gravity, h) = (self.base.gravity.length(), self.settings.step);
+        let cause = Cause {
+            speed: self.guard.speeds(&before)[isle],
+            reach: h * (speed.0.length() + speed.1.length() * self.base.solid(grip.solid).extent()),
+            held: true,
+            ..Cause::default()
+        };
+        let speeds = self.guard.speeds(&self.state);
+        if !self.state.is_finite() || self.guard.jumps(isle, h * speeds[isle], &cause, gravity, h) {
+            self.state = before;
         }
     }
 

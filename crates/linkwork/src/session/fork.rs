@@ -42,6 +42,8 @@ impl Session {
             since_drag: self.since_drag,
             settled: false,
             forces_known: false,
+            touching: self.touching.clone(),
+            events: Vec::new(),
             gap: self.gap,
             torn: self.torn,
             left: self.left,

@@ -46,8 +46,8 @@ pub use document::Files;
 pub use grip::MOST_HANDS;
 pub use log::{Entry, Log, ReplayError, VERSION, replay, replay_with};
 pub use report::{
-    Effort, Energies, Gap, GrabReport, Islands, Limit, Momenta, Receipt, Settings, TickReport, Timeline,
-    WorstJoint,
+    Contacts, Effort, Energies, Event, Gap, GrabReport, Islands, Limit, Momenta, Receipt, Settings,
+    TickReport, Timeline, WorstJoint,
 };
 
 use crate::math::{Pose, Rotation, Vector};
@@ -110,6 +110,9 @@ pub struct Session {
     settled: bool,
     /// The workspace holds the forces of the state.
     forces_known: bool,
+    /// Who touches whom, and what happened since the last report.
+    touching: crate::contact::ContactEvents,
+    events: Vec<Event>,
     /// How carefully hands are followed just now.
     damping: f64,
     /// Largest gap as last measured, and the gap that no step may open.
@@ -164,6 +167,8 @@ impl Session {
             since_drag: f64::INFINITY,
             settled: false,
             forces_known: false,
+            touching: Default::default(),
+            events: Vec::new(),
             damping: 0.0,
             gap: 0.0,
             torn: 0.0,
@@ -207,6 +212,11 @@ impl Session {
         let sleeps = self.settings.mode == Mode::Dynamic;
         let all = self.workspace.sleepers().filter(|s| sleeps && s.index() < self.base.solids().len());
         all.collect()
+    }
+    /// Where solids touch: the `most` points that push hardest, in the order of their shapes. After a [`Session::tick`] or
+    /// [`Session::look`].
+    pub fn contact_points(&self, most: usize) -> Vec<crate::contact::ContactPoint> {
+        self.workspace.strongest_contacts(&self.state, most)
     }
     /// Poses of all solids of the scene, the world first.
     pub fn poses(&self) -> impl Iterator<Item = Pose> + '_ {
@@ -397,6 +407,7 @@ impl Session {
             out.released.extend(self.grips.drain(..).map(|g| g.hand));
         }
         self.state = state;
+        self.touching.restart();
         self.rebuild();
     }
 

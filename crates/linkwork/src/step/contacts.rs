@@ -46,9 +46,71 @@ impl Workspace {
             find(&mut narrow, a, b, state, &mut points);
             let first = forces.partition_point(|(key, _)| key.shapes < pair);
             let last = forces.partition_point(|(key, _)| key.shapes <= pair);
-            list(all, pair, &points, &forces[first..last], &mut out);
+            list([a, b], pair, self.near.surface(a, b).0, &points, &forces[first..last], &mut out);
         }
         out
+    }
+
+    /// The `most` points that push hardest, in the order of their shapes: looks at few pairs, however many there are.
+    pub fn strongest_contacts(&self, state: &State, most: usize) -> Vec<ContactPoint> {
+        let (all, _) = self.near.pairs();
+        let mut forces = remembered(state);
+        if forces.len() > most {
+            // Stable, so that equal ones stay in order.
+            forces.sort_by(|a, b| b.1.length_squared().total_cmp(&a.1.length_squared()));
+            forces.truncate(most);
+            forces.sort_by_key(|(key, _)| *key);
+        }
+        let mut out = Vec::new();
+        let (mut narrow, mut points) = (Narrow::default(), Vec::new());
+        for own in forces.chunk_by(|a, b| a.0.shapes == b.0.shapes) {
+            let pair = own[0].0.shapes;
+            let Some([a, b]) = both(all, pair) else { continue };
+            find(&mut narrow, a, b, state, &mut points);
+            // Those without a force are not asked for.
+            let nearest = points.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).copied();
+            points.retain(|p| own.iter().any(|(key, _)| key.feature == p.feature));
+            if points.is_empty() {
+                points.extend(nearest);
+            }
+            let last = out.len();
+            list([a, b], pair, self.near.surface(a, b).0, &points, own, &mut out);
+            let cut = out.drain(last..).filter(|p| p.force != Vector::ZERO).collect::<Vec<_>>();
+            out.extend(cut);
+        }
+        out
+    }
+
+    /// Forces between pairs of solids as the state remembers them, on the second one, and at how many points. In the order of
+    /// the solids. Looks at no shape.
+    pub(crate) fn pair_forces(&self, state: &State) -> Vec<([SolidId; 2], usize, Vector)> {
+        let (all, _) = self.near.pairs();
+        let of = |(key, force): (ContactKey, Vector)| {
+            both(all, key.shapes).map(|ends| (ends.map(|c| c.solid), 1, force))
+        };
+        let mut sums: Vec<_> = remembered(state).into_iter().filter_map(of).collect();
+        sums.sort_by_key(|p| p.0);
+        sums.dedup_by(|later, first| {
+            let same = later.0 == first.0;
+            if same {
+                first.1 += 1;
+                first.2 += later.2;
+            }
+            same
+        });
+        sums
+    }
+
+    /// Two solids touch somewhere, pushed or not.
+    pub(crate) fn meets(&self, state: &State, solids: [SolidId; 2]) -> bool {
+        let (all, near) = self.near.pairs();
+        let (mut narrow, mut points) = (Narrow::default(), Vec::new());
+        near.iter().filter_map(|pair| both(all, *pair)).filter(|ends| ends.map(|c| c.solid) == solids).any(
+            |[a, b]| {
+                find(&mut narrow, a, b, state, &mut points);
+                points.iter().any(|p| p.gap <= 0.0)
+            },
+        )
     }
 
     /// Solids that touch, each pair with the sum of its points' forces. In the order of the solids.
@@ -63,6 +125,18 @@ impl Workspace {
             }
         }
         pairs
+    }
+
+    /// How many points push, as the state remembers: those of sleepers, too.
+    pub fn contact_count(state: &State) -> usize {
+        state.memory.islands.iter().map(|i| i.contacts.len()).sum()
+    }
+
+    /// Knows shapes and pairs before the first step, for who asks for points then. Changes nothing that a step would not.
+    pub(crate) fn look(&mut self, m: &crate::Mechanism, state: &State, c: &super::StepConfig) {
+        if !self.is_made() {
+            self.update(m, state, c);
+        }
     }
 
     /// Impulses that pairs of solids gave each other in the last step, on the second of them, all substeps and blows
@@ -115,14 +189,13 @@ fn find(narrow: &mut Narrow, a: &Collider, b: &Collider, s: &State, points: &mut
 
 /// Appends the points of a pair that touch, with their forces.
 fn list(
-    all: &Colliders,
+    [a, b]: [&Collider; 2],
     pair: [u32; 2],
+    friction: f64,
     points: &[Point],
     forces: &[(ContactKey, Vector)],
     out: &mut Vec<ContactPoint>,
 ) {
-    let Some([a, b]) = both(all, pair) else { return };
-    let (friction, _) = all.surface(a, b);
     let told = |p: &Point, key: ContactKey, force: Vector| ContactPoint {
         solids: [a.solid, b.solid],
         key,

@@ -69,6 +69,11 @@ impl Workspace {
         self.near.hand_out(state, &mut self.islands);
     }
 
+    /// It has seen a mechanism.
+    pub(super) fn is_made(&self) -> bool {
+        self.made_of.is_some()
+    }
+
     /// Makes islands of the assemblies that are near each other.
     fn regroup(&mut self, m: &Mechanism, new: bool) {
         let mut known = std::mem::take(&mut self.islands);
