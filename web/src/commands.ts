@@ -39,6 +39,8 @@ export const timeStep = (seconds: number): Command => ({ do: 'time-step', second
 export const sleep = (on: boolean): Command => ({ do: 'sleep', on });
 export const iterations = (count: number): Command => ({ do: 'iterations', count });
 export const gravity = (value: Vec3): Command => ({ do: 'gravity', value });
+export const friction = (value: number | null): Command => ({ do: 'friction', value });
+export const bounce = (value: number | null): Command => ({ do: 'bounce', value });
 export const speed = (factor: number): Command => ({ do: 'speed', factor });
 export const budget = (ms: number | null): Command => ({ do: 'budget', ms });
 export const policy = (policy: string): Command => ({ do: 'policy', policy });
