@@ -37,6 +37,7 @@ export const solver = (name: string): Command => ({ do: 'solver', name });
 export const tolerance = (value: number): Command => ({ do: 'tolerance', value });
 export const timeStep = (seconds: number): Command => ({ do: 'time-step', seconds });
 export const sleep = (on: boolean): Command => ({ do: 'sleep', on });
+export const obstacles = (on: boolean): Command => ({ do: 'obstacles', on });
 export const iterations = (count: number): Command => ({ do: 'iterations', count });
 export const gravity = (value: Vec3): Command => ({ do: 'gravity', value });
 export const friction = (value: number | null): Command => ({ do: 'friction', value });

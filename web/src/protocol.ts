@@ -115,6 +115,8 @@ export interface Settings {
   budget_ms: number | null;
   policy: string;
   sleep: boolean;
+  /** Hands stop at obstacles where no time passes. */
+  obstacles: boolean;
   /** Of all surfaces; absent: what the materials say. */
   friction?: number;
   bounce?: number;

@@ -1,6 +1,6 @@
 //! Sessions where things touch: throwing, friction and bouncing as settings, contacts and events in reports.
 
-use linkwork::session::{Command, GripMode, Session, replay};
+use linkwork::session::{Command, GripMode, Mode, Session, replay};
 use linkwork::{SolidId, Vector};
 
 const TICK: f64 = 1.0 / 60.0;
@@ -192,4 +192,167 @@ fn contact_points_go_with_the_state_on_show() {
     s.apply(Command::Scrub { to: linkwork::session::Past::Time(0.0) }).unwrap();
     s.look();
     assert!(s.contact_points(100).is_empty());
+}
+
+const ROOM: &str = "scene gravity 0 -9.81 0; end
+    solid floor: kernel fixed; shape plane 0 1 0; end
+    solid wall: kernel fixed; shape box 0.1 2 4; at 1 1 0; end
+    solid box: shape box 0.4 0.4 0.4; mass 1; at 0 0.2 0; end
+    solid free: shape box 0.4 0.4 0.4; mass 1; at -1 0.2 0; end";
+
+fn kinematic(text: &str) -> Session {
+    let mut s = open(text);
+    s.apply(Command::Mode { mode: Mode::Kinematic }).unwrap();
+    s
+}
+
+/// Deepest overlap of two axis-aligned boxes in x, y, z, negative where they are apart.
+fn overlap(a: Vector, size_a: Vector, b: Vector, size_b: Vector) -> f64 {
+    let d = (size_a + size_b) * 0.5 - (a - b).abs();
+    d.x.min(d.y).min(d.z)
+}
+
+/// Without time: a hand that drags a box at a wall leaves it in front of the wall, slides along it, and through only where
+/// that is switched on.
+#[test]
+fn a_hand_stops_at_obstacles() {
+    let half = Vector::splat(0.4);
+    for mode in [GripMode::PinPose, GripMode::Pin] {
+        let mut s = kinematic(ROOM);
+        grab(&mut s, "box", [0.0; 3], mode);
+        for k in 1..=60 {
+            drag(&mut s, Vector::new(0.05 * f64::from(k), 0.2, 0.0));
+            ticks(&mut s, 1);
+            let at = s.pose(SolidId(3)).translation;
+            if mode == GripMode::PinPose {
+                let deep = overlap(at, half, Vector::new(1.0, 1.0, 0.0), Vector::new(0.1, 2.0, 4.0));
+                assert!(deep < 1e-3, "{k}: {deep} deep in the wall at {at}");
+            }
+        }
+        ticks(&mut s, 30);
+        let at = s.pose(SolidId(3)).translation;
+        if mode == GripMode::PinPose {
+            assert!((at.x - 0.75).abs() < 1e-3, "it lies against the wall: {at}");
+        } else {
+            assert!(at.x < 0.96, "it stays on its side: {at}");
+        }
+        // Along the wall and down into the floor: it slides, and stops there, too.
+        for k in 1..=40 {
+            drag(&mut s, Vector::new(3.0, 0.2 - 0.05 * f64::from(k), 0.02 * f64::from(k)));
+            ticks(&mut s, 1);
+        }
+        // A hand far behind the wall pulls along it by a small part only.
+        ticks(&mut s, 400);
+        let at = s.pose(SolidId(3)).translation;
+        if mode == GripMode::PinPose {
+            assert!(
+                (at.x - 0.75).abs() < 1e-3 && (at.y - 0.2).abs() < 1e-3 && (at.z - 0.8).abs() < 0.02,
+                "{at}"
+            );
+        }
+        let report = s.look();
+        assert!(!report.grabs[0].met && report.gaps.position < 1e-6, "{report:?}");
+        assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+        // Switched off, it goes through.
+        s.apply(Command::Obstacles { on: false }).unwrap();
+        for _ in 0..120 {
+            ticks(&mut s, 1);
+        }
+        assert!(s.look().grabs[0].met && s.pose(SolidId(3)).translation.x > 2.9);
+        assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+    }
+}
+
+/// What is free is pushed, and does not go through the floor for it.
+#[test]
+fn a_hand_pushes_what_is_free() {
+    let mut s = kinematic(ROOM);
+    grab(&mut s, "box", [0.0; 3], GripMode::PinPose);
+    for k in 1..=60 {
+        drag(&mut s, Vector::new(-0.04 * f64::from(k), 0.2, 0.0));
+        ticks(&mut s, 1);
+        let [a, b] = [3, 4].map(|i| s.pose(SolidId(i)).translation);
+        assert!(overlap(a, Vector::splat(0.4), b, Vector::splat(0.4)) < 1e-3, "{k}: {a} {b}");
+        assert!(b.y > 0.199, "{k}: through the floor at {b}");
+    }
+    ticks(&mut s, 30);
+    let [a, b] = [3, 4].map(|i| s.pose(SolidId(i)).translation);
+    assert!((a.x + 2.4).abs() < 1e-3 && (b.x + 2.8).abs() < 0.05, "{a} {b}");
+}
+
+/// Joints and obstacles together: an arm's tip stops on a table, and no joint opens. What overlapped before may stay.
+#[test]
+fn an_arm_stops_on_a_table_with_its_joints_closed() {
+    let text = "scene gravity 0 -9.81 0; end
+        solid table: kernel fixed; shape box 4 0.2 4; at 0 -0.6 0; end
+        solid one: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; end
+        solid two: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; at 1 0 0; end
+        solid in: kernel fixed; shape box 0.3 0.3 0.3; at 1.9 0 0; end
+        joint ball; object2 one; end joint ball; object1 one; object2 two; frame1 1 0 0; end";
+    let mut s = kinematic(text);
+    grab(&mut s, "two", [1.0, 0.0, 0.0], GripMode::Pin);
+    for k in 1..=80 {
+        drag(&mut s, Vector::new(2.0 - 0.01 * f64::from(k), -0.02 * f64::from(k), 0.0));
+        let report = s.tick(TICK, &|| 0.0);
+        assert!(report.gaps.position <= report.receipt.tolerance, "{k}: {report:?}");
+        let tip = s.pose(SolidId(3)).transform_point(Vector::X);
+        assert!(tip.y - 0.05 > -0.5 - 2e-3, "{k}: the tip is at {tip}");
+    }
+    ticks(&mut s, 60);
+    let tip = s.pose(SolidId(3)).transform_point(Vector::X);
+    assert!((tip.y + 0.45).abs() < 2e-3 && (tip.x - 1.2).abs() < 0.05, "it lies on the table: {tip}");
+}
+
+/// In time, too: whatever holds the box, a wall and the floor are in its way; a free box is not. When it is let go it stays
+/// where it was, at rest.
+#[test]
+fn a_hand_in_time_stops_at_obstacles() {
+    let (half, wall) = (Vector::splat(0.4), Vector::new(0.1, 2.0, 4.0));
+    for mode in [GripMode::PinPose, GripMode::Pin, GripMode::Pull] {
+        let mut s = open(ROOM);
+        s.apply(Command::Run { on: true }).unwrap();
+        grab(&mut s, "box", [0.0; 3], mode);
+        let mut fastest: f64 = 0.0;
+        for k in 1..=120 {
+            let x = (0.05 * f64::from(k)).min(2.0);
+            drag(&mut s, Vector::new(x, 0.25, 0.0));
+            ticks(&mut s, 1);
+            let at = s.pose(SolidId(3)).translation;
+            let deep = overlap(at, half, Vector::new(1.0, 1.0, 0.0), wall);
+            // A box that tips has its corners nearer than its middle tells.
+            assert!(deep < 1e-3, "{mode:?} {k}: {deep} deep in the wall at {at}");
+            if k > 40 {
+                fastest = fastest.max(s.state().velocities[3].length());
+            }
+        }
+        let at = s.pose(SolidId(3)).translation;
+        assert!((at.x - 0.75).abs() < 0.05 && at.y > 0.19, "{mode:?}: {at}");
+        assert!(fastest < 0.5, "{mode:?}: it shivers at {fastest} m/s");
+        let report = s.look();
+        assert!(report.gaps.position < 1e-6 && !report.grabs[0].met, "{report:?}");
+        s.apply(Command::Release { hand: 1 }).unwrap();
+        ticks(&mut s, 60);
+        let at = s.pose(SolidId(3)).translation;
+        assert!((at.y - 0.2).abs() < 1e-3 && at.x < 0.76, "{mode:?}: {at}");
+        assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+    }
+}
+
+/// In time a pinned box pushes a free one before it, and the free one has weight and friction.
+#[test]
+fn a_hand_in_time_pushes_what_is_free() {
+    for mode in [GripMode::PinPose, GripMode::Pin] {
+        let mut s = open(ROOM);
+        s.apply(Command::Run { on: true }).unwrap();
+        grab(&mut s, "box", [0.0; 3], mode);
+        for k in 1..=100 {
+            drag(&mut s, Vector::new(-0.02 * f64::from(k), 0.2, 0.0));
+            ticks(&mut s, 1);
+            let [a, b] = [3, 4].map(|i| s.pose(SolidId(i)).translation);
+            assert!(overlap(a, Vector::splat(0.4), b, Vector::splat(0.4)) < 2e-3, "{mode:?} {k}: {a} {b}");
+            assert!(b.y > 0.195 && b.y < 0.3, "{mode:?} {k}: {b}");
+        }
+        let [a, b] = [3, 4].map(|i| s.pose(SolidId(i)).translation);
+        assert!(a.x < -1.85 && b.x < -2.2, "{mode:?}: {a} {b}");
+    }
 }

@@ -92,6 +92,9 @@ export function settings(app: App): Panel {
   const sleep = h('input', { type: 'checkbox', id: 'sleep', onchange: () => void app.do(command.sleep(sleep.checked)) });
   const sleepRow = h('label', { class: 'check' }, sleep, h('span', {}, 'Sleep at rest'), h('small', {}, 'what has come to rest is paler and costs nothing'));
 
+  const obstacles = h('input', { type: 'checkbox', id: 'obstacles', onchange: () => void app.do(command.obstacles(obstacles.checked)) });
+  const obstaclesRow = h('label', { class: 'check' }, obstacles, h('span', {}, 'Stop at obstacles'), h('small', {}, 'where no time passes: kinematic, or paused'));
+
   const grip = h(
     'select',
     { id: 'grip', onchange: () => (app.grabMode = grip.value as GrabMode) },
@@ -123,6 +126,7 @@ export function settings(app: App): Panel {
     iterations.set(s.iterations);
     gravity.set(Math.hypot(...s.gravity));
     sleep.checked = s.sleep;
+    obstacles.checked = s.obstacles;
     friction.set(s.friction ?? asWritten);
     bounce.set(s.bounce ?? asWritten);
   });
@@ -160,7 +164,7 @@ export function settings(app: App): Panel {
     {},
     h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row, friction.row, bounce.row, sleepRow),
     h('fieldset', {}, h('legend', {}, 'Accuracy for time'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
-    h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip)),
+    h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip), obstaclesRow),
     h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),
   );
   return { id: 'settings', title: 'Settings', side: 'right', key: 's', element };

@@ -229,6 +229,7 @@ impl Session {
                 self.settings.solver_iterations = *count;
             }
             Command::Sleep { on } => self.settings.sleep = *on,
+            Command::Obstacles { on } => self.settings.obstacles = *on,
             Command::Speed { factor } => {
                 if !(1e-3..=1e3).contains(factor) {
                     return bad("the speed must be between 0.001 and 1000");

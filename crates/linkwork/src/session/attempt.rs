@@ -5,7 +5,8 @@ use super::Session;
 use super::budget::is_over;
 use super::command::Mode;
 use super::grip::Grip;
-use super::guard::Cause;
+use super::guard::{Cause, LEVER};
+use super::obstacles::Obstacles;
 use super::report::{Effort, Event};
 use super::tick::Done;
 use crate::contact::ContactEventKind;
@@ -350,8 +351,8 @@ impl Session {
                 grip.hold_back(&self.live, &mut self.state, share);
             }
             let aimed = self.state.clone();
-            let after = self.follow_once(effort, Some(self.settings.step), done);
-            if self.is_led(&aimed, gaps.worst(), after.gaps) {
+            let (after, sank) = self.follow_among(effort, Some(self.settings.step), done);
+            if !sank && self.is_led(&aimed, gaps.worst(), after.gaps) {
                 return after.gaps;
             }
             self.state = stepped.clone();
@@ -359,6 +360,38 @@ impl Session {
         }
         done.left_out = true;
         gaps
+    }
+
+    /// [`follow_once`](Self::follow_once), up to whatever stands in the way. The second is true where something sank into
+    /// something else all the same. In time that is a matter of the method: by others than `variational` nothing touches.
+    fn follow_among(&mut self, effort: &Effort, over: Option<f64>, done: &mut Done) -> (FollowReport, bool) {
+        let stops = match over {
+            Some(_) => self.config(effort).method.knows_contact(),
+            None => self.settings.obstacles,
+        };
+        if self.bound {
+            // It belongs to a mechanism with other joints.
+            (self.reach_workspace, self.bound) = (Workspace::default(), false);
+        }
+        let mut obstacles = self.obstacles.take().unwrap_or_else(|| Box::new(Obstacles::new(&self.base)));
+        let mut held: Vec<usize> =
+            self.grips.iter().filter_map(|g| self.guard.isle_of(g.solid.index())).collect();
+        held.sort_unstable();
+        held.dedup();
+        let far = self.grips.iter().map(|g| g.reach(&self.live, &self.state, &self.state));
+        let margin = LEVER * far.fold(0.0, f64::max);
+        let report = if stops && obstacles.look(&self.guard, &self.state, &held, margin) {
+            let among = obstacles.bound(&self.reach, &self.state);
+            let reach = std::mem::replace(&mut self.reach, among);
+            (self.reach_workspace, self.bound) = (Workspace::default(), true);
+            let report = self.follow_once(effort, over, done);
+            self.reach = reach;
+            (report, obstacles.sinks(&self.state))
+        } else {
+            (self.follow_once(effort, over, done), false)
+        };
+        self.obstacles = Some(obstacles);
+        report
     }
 
     fn follow_once(&mut self, effort: &Effort, over: Option<f64>, done: &mut Done) -> FollowReport {
@@ -424,6 +457,8 @@ impl Session {
         grip.speed_up(&mut self.state, speed);
         self.grips.iter().for_each(|g| g.switch(&mut self.reach, true));
         let config = self.follow_config(&self.full_effort());
+        // The last one may belong to a mechanism with obstacles in it.
+        (self.reach_workspace, self.bound) = (Workspace::default(), false);
         lead(&self.reach, &mut self.state, &mut self.reach_workspace, &config);
         let (gravity, h) = (self.base.gravity.length(), self.settings.step);
         let cause = Cause {
@@ -454,14 +489,14 @@ impl Session {
                 grip.switch(&mut self.reach, false);
             }
             let aimed = self.state.clone();
-            let tried = match effort.rough {
-                true => self.rough_pose(effort, &mut done),
-                false => self.follow_once(effort, None, &mut done),
+            let (tried, sank) = match effort.rough {
+                true => (self.rough_pose(effort, &mut done), false),
+                false => self.follow_among(effort, None, &mut done),
             };
             let most = (3.0 * self.left).max(self.torn);
             let shown =
                 if effort.rough { self.state.is_finite() && tried.gaps.worst() <= most } else { false };
-            if shown || self.is_led(&aimed, had, tried.gaps) {
+            if shown || (!sank && self.is_led(&aimed, had, tried.gaps)) {
                 after = Some(tried);
                 break;
             }

@@ -24,6 +24,7 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
         budget_ms: None,
         policy: Policy::default(),
         sleep: d.sleep,
+        obstacles: true,
         friction: None,
         bounce: None,
     };

@@ -182,6 +182,11 @@ pub enum Command {
         /// Let them.
         on: bool,
     },
+    /// Hands stop at obstacles where no time passes, or pass through them.
+    Obstacles {
+        /// Stop.
+        on: bool,
+    },
     /// Free fall.
     Gravity {
         /// Acceleration, world.

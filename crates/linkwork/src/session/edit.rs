@@ -80,8 +80,8 @@ impl Session {
             }
             if old.settings != new.settings {
                 // What a text can set; the rest is the user's.
-                let Settings { mode, running, gravity, speed, policy, .. } = now.clone();
-                *now = Settings { mode, running, gravity, speed, policy, ..then.clone() };
+                let Settings { mode, running, gravity, speed, policy, obstacles, .. } = now.clone();
+                *now = Settings { mode, running, gravity, speed, policy, obstacles, ..then.clone() };
                 self.pace = pace(now);
             }
             self.warnings.clone_from(&moment.document.lints);

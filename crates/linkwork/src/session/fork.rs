@@ -38,6 +38,8 @@ impl Session {
             rough_cost: budget::Cost::default(),
             fresh: true,
             guard: Guard::new(&self.base),
+            obstacles: None,
+            bound: false,
             rough: None,
             since_drag: self.since_drag,
             settled: false,

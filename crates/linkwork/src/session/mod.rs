@@ -37,6 +37,7 @@ mod guard;
 mod heft;
 mod history;
 mod log;
+mod obstacles;
 mod report;
 mod rough;
 mod tick;
@@ -102,6 +103,10 @@ pub struct Session {
     fresh: bool,
     /// Islands of the scene, and what their steps may do.
     guard: Guard,
+    /// What hands stop at; made when a hand is first followed.
+    obstacles: Option<Box<obstacles::Obstacles>>,
+    /// Hands were followed with obstacles among the joints: `reach_workspace` belongs to those.
+    bound: bool,
     /// For steps that cannot afford a factorisation; made when the first one is due.
     rough: Option<Box<Rough>>,
     /// Real seconds since a hand last moved.
@@ -163,6 +168,8 @@ impl Session {
             rough_cost: budget::Cost::default(),
             fresh: true,
             guard: Guard::default(),
+            obstacles: None,
+            bound: false,
             rough: None,
             since_drag: f64::INFINITY,
             settled: false,
@@ -462,6 +469,8 @@ impl Session {
         self.meter = Meter::default();
         self.rows = Rows::default();
         self.guard = Guard::new(&self.base);
+        self.obstacles = None;
+        self.bound = false;
         self.rough = None;
         self.fresh = true;
         self.damping = 0.0;

@@ -35,6 +35,9 @@ pub struct Settings {
     /// Islands that have come to rest are not stepped until something wakes them.
     #[serde(default = "on")]
     pub sleep: bool,
+    /// Hands stop at obstacles where no time passes, instead of passing through them.
+    #[serde(default = "on")]
+    pub obstacles: bool,
     /// Coulomb coefficient of all surfaces; none: what their materials say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction: Option<f64>,
