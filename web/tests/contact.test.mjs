@@ -102,6 +102,31 @@ test('friction is a slider that can be taken back', async () => {
   await until('and back', async () => (await settings(page)).bounce === undefined);
 });
 
+test('a hand stops at obstacles in kinematic mode, unless that is switched off', async () => {
+  await startOver();
+  await command(page, { do: 'mode', mode: 'kinematic' });
+  const from = await grip(page, 'ball', [0, 0, 0]);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await until('it is held', async () => (await frame(page)).grabs.length === 1);
+  // Down, into the floor.
+  for (let k = 1; k <= 15; k++) {
+    await page.mouse.move(from.x, from.y + 8 * k);
+    await frames(page, 2);
+  }
+  await frames(page, 20);
+  const above = await place('ball');
+  assert.ok(above[1] > 0.149, `the floor is in its way: ${above}`);
+  await page.uncheck('#obstacles');
+  await until('it is switched off', async () => (await settings(page)).obstacles === false);
+  await until('it goes through', async () => (await place('ball'))[1] < 0.05);
+  await page.keyboard.press('Escape');
+  await page.mouse.up();
+  await page.check('#obstacles');
+  await until('it is switched on', async () => (await settings(page)).obstacles === true);
+  assert.deepEqual(page.complaints, []);
+});
+
 test('a ball that is let go on the way flies with the speed of the pointer, and its blow is told', async () => {
   await startOver();
   await command(page, { do: 'run', on: true });

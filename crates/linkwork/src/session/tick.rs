@@ -191,7 +191,7 @@ impl Session {
         let tolerance = self.settings.tolerance;
         let grabs = self.grips.iter().map(|g| g.report(&self.live, &self.state, known, tolerance)).collect();
         let config = self.config(&self.full_effort());
-        self.workspace.look(&self.live, &self.state, &config);
+        self.workspace.look(&self.live, &config);
         let contacts = Contacts {
             points: crate::step::Workspace::contact_count(&self.state) as u32,
             events: std::mem::take(&mut self.events),

@@ -132,10 +132,11 @@ impl Workspace {
         state.memory.islands.iter().map(|i| i.contacts.len()).sum()
     }
 
-    /// Knows shapes and pairs before the first step, for who asks for points then. Changes nothing that a step would not.
-    pub(crate) fn look(&mut self, m: &crate::Mechanism, state: &State, c: &super::StepConfig) {
+    /// Knows the shapes before the first step, for who asks for points then. Islands are left alone: whether they are known
+    /// decides who is woken, and looking must change nothing.
+    pub(crate) fn look(&mut self, m: &crate::Mechanism, c: &super::StepConfig) {
         if !self.is_made() {
-            self.update(m, state, c);
+            self.near.look(m, c);
         }
     }
 

@@ -50,6 +50,14 @@ impl Near {
         self.had = (Vec::new(), Vec::new());
     }
 
+    /// Shapes alone.
+    pub fn look(&mut self, m: &Mechanism, c: &StepConfig) {
+        self.set = (c.friction, c.restitution);
+        if self.colliders.all.is_empty() {
+            self.rebuild(m, std::iter::empty());
+        }
+    }
+
     /// Finds the pairs that may touch within the step. True when other assemblies belong together than before.
     pub fn update(&mut self, m: &Mechanism, s: &State, c: &StepConfig) -> bool {
         self.set = (c.friction, c.restitution);
