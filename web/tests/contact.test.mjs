@@ -102,25 +102,30 @@ test('friction is a slider that can be taken back', async () => {
   await until('and back', async () => (await settings(page)).bounce === undefined);
 });
 
-test('a hand stops at obstacles in kinematic mode, unless that is switched off', async () => {
+/** Takes the ball and drags it down, into the floor. */
+async function dragDown() {
   await startOver();
   await command(page, { do: 'mode', mode: 'kinematic' });
   const from = await grip(page, 'ball', [0, 0, 0]);
   await page.mouse.move(from.x, from.y);
   await page.mouse.down();
   await until('it is held', async () => (await frame(page)).grabs.length === 1);
-  // Down, into the floor.
   for (let k = 1; k <= 15; k++) {
     await page.mouse.move(from.x, from.y + 8 * k);
     await frames(page, 2);
   }
+}
+
+test('a hand stops at obstacles in kinematic mode, unless that is switched off', async () => {
+  await dragDown();
   await frames(page, 20);
   const above = await place('ball');
+  await page.mouse.up();
   assert.ok(above[1] > 0.149, `the floor is in its way: ${above}`);
   await page.uncheck('#obstacles');
   await until('it is switched off', async () => (await settings(page)).obstacles === false);
-  await until('it goes through', async () => (await place('ball'))[1] < 0.05);
-  await page.keyboard.press('Escape');
+  await dragDown();
+  await until('it goes through', async () => (await place('ball'))[1] < 0.1);
   await page.mouse.up();
   await page.check('#obstacles');
   await until('it is switched on', async () => (await settings(page)).obstacles === true);
@@ -135,18 +140,19 @@ test('a ball that is let go on the way flies with the speed of the pointer, and 
   await page.mouse.move(from.x, from.y);
   await page.mouse.down();
   await until('it is held', async () => (await frame(page)).grabs.length === 1);
-  // Slowly up, then fast to the side, at an even speed by the clock.
+  // Slowly up, then fast to the side.
   for (let k = 1; k <= 10; k++) {
     await page.mouse.move(from.x, from.y - 16 * k);
     await frames(page, 2);
   }
+  // At an even speed by the session's own clock, however busy the machine is.
   const targets = [];
-  const begin = Date.now();
-  for (let t = 0; t < 600; t = Date.now() - begin) {
-    await page.mouse.move(from.x - 0.2 * t, from.y - 160);
+  const begin = (await frame(page)).time;
+  for (let t = 0; t < 0.9; ) {
     const f = await frame(page);
+    t = f.time - begin;
+    await page.mouse.move(from.x - 120 * t, from.y - 160);
     if (f.grabs[0]) targets.push([f.time, f.grabs[0].target]);
-    await new Promise((r) => setTimeout(r, 4));
   }
   await page.mouse.up();
   const free = await until('it flies', async () => {
@@ -159,7 +165,7 @@ test('a ball that is let go on the way flies with the speed of the pointer, and 
   const there = await place('ball');
   const time = later.time - free.time;
   const speed = [0, 2].map((k) => (there[k] - at[k]) / time);
-  const late = targets.filter(([t]) => t > targets.at(-1)[0] - 0.3);
+  const late = targets.filter(([t]) => t > targets.at(-1)[0] - 0.5);
   const hand = [0, 2].map((k) => (late.at(-1)[1][k] - late[0][1][k]) / (late.at(-1)[0] - late[0][0]));
   const [fast, wanted] = [Math.hypot(...speed), Math.hypot(...hand)];
   assert.ok(wanted > 0.3, `the hand was fast enough to tell: ${wanted}`);
