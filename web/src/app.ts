@@ -1,7 +1,7 @@
 /** What the page knows, and who wants to hear about it. The server's session is the truth; this only mirrors it. */
 
 import { Connection, Disconnected, Refused } from './connection';
-import type { CompareRow, DiagnosticInfo, Frame, Hello, SceneMessage, ServerEvent, Settings } from './protocol';
+import type { CompareRow, ContactEvent, DiagnosticInfo, Frame, Hello, SceneMessage, ServerEvent, Settings } from './protocol';
 import { isOther } from './scenes';
 
 export type Selection = { kind: 'solid' | 'joint'; id: number } | null;
@@ -14,6 +14,7 @@ export interface Topics {
   frame: Frame;
   selection: Selection;
   compare: CompareRow[];
+  contacts: ContactEvent[];
   file: { ok: boolean; message: string; diagnostics: DiagnosticInfo[] };
   connection: 'connecting' | 'open' | 'lost' | 'refused';
   toast: { message: string; bad: boolean };
@@ -29,6 +30,7 @@ export interface Overlays {
   limits: boolean;
   centres: boolean;
   forces: boolean;
+  contacts: boolean;
   skins: boolean;
 }
 
@@ -49,6 +51,7 @@ export class App {
     limits: false,
     centres: false,
     forces: false,
+    contacts: false,
     skins: true,
   };
   /** Frames received since the page was opened. */
@@ -107,6 +110,9 @@ export class App {
         break;
       case 'compare':
         this.emit('compare', event.rows);
+        break;
+      case 'contacts':
+        this.emit('contacts', event.events);
         break;
       case 'file':
         this.emit('file', event);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { decodeLink, encodeLink } from './link';
 import { digits, gapWords, length } from './format';
-import { GRAB, HEADER_BYTES, MAGIC, STATS, decodeEvent, decodeFrame, isAsleep, isOver } from './protocol';
+import { CONTACT, GRAB, HEADER_BYTES, MAGIC, STATS, contactForce, decodeEvent, decodeFrame, isAsleep, isOver } from './protocol';
 
-/** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost. */
+/** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost, one contact. */
 function sample(): ArrayBuffer {
   const [n, g, k, c] = [2, 1, 1, 1];
-  const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c + 1;
+  const floats = STATS + 7 * n + GRAB * g + 7 * k + 4 + 7 * n * c + CONTACT + 1;
   const buffer = new ArrayBuffer(HEADER_BYTES + 4 * floats);
   const view = new DataView(buffer);
   [MAGIC, 9, 4, 1 | 4 | 16 | 64, n, g, k, c, 0x89abcdef, 0x01234567, 1, 1].forEach((w, i) => view.setUint32(4 * i, w, true));
@@ -14,6 +14,7 @@ function sample(): ArrayBuffer {
   for (let i = 0; i < floats; i++) view.setFloat32(HEADER_BYTES + 4 * i, i, true);
   view.setFloat32(HEADER_BYTES + 4 * 16, -1, true);
   view.setFloat32(HEADER_BYTES + 4 * 17, 3, true);
+  view.setFloat32(HEADER_BYTES + 4 * 30, 1, true);
   view.setUint32(buffer.byteLength - 4, 0b10, true);
   return buffer;
 }
@@ -34,7 +35,10 @@ describe('pose frames', () => {
     expect(f.open[0]).toEqual({ joint: at + 16, from: [at + 17, at + 18, at + 19], to: [at + 20, at + 21, at + 22] });
     expect(f.forces[0]).toEqual({ joint: at + 23, force: [at + 24, at + 25, at + 26] });
     expect(f.ghosts[0]![0]).toBe(at + 27);
-    expect([f.islands, f.sleeping]).toEqual([28, 29]);
+    expect([f.islands, f.sleeping, f.points, f.blow]).toEqual([28, 29, 31, 32]);
+    const c = at + 27 + 14;
+    const place = (i: number) => [c + i, c + i + 1, c + i + 2];
+    expect(f.contacts).toEqual([{ solids: [c, c + 1], point: place(2), normal: place(5), force: place(8), friction: c + 11, slides: true }]);
     expect([0, 1, 2].map((i) => isAsleep(f, i))).toEqual([false, false, true]);
   });
 
@@ -56,6 +60,13 @@ describe('pose frames', () => {
     expect(isOver({ used: 1.9, allowed: 0.03 })).toBe(true);
     expect(isOver({ used: 0.031, allowed: 0.03 })).toBe(false);
     expect(isOver({ used: 1000, allowed: null })).toBe(false);
+  });
+
+  it('tell what touches a solid pushes it with', () => {
+    const contact = (solids: [number, number], force: [number, number, number]) => ({ solids, force, point: force, normal: force, friction: 0, slides: false });
+    const contacts = [contact([1, 2], [0, 6, 0]), contact([1, 2], [0, 4, 0]), contact([2, 3], [3, 1, 0])];
+    expect([1, 2, 3, 4].map((s) => contactForce({ contacts }, s))).toEqual([10, Math.hypot(3, 9), Math.hypot(3, 1), 0]);
+    expect(contactForce({ contacts }, null)).toBe(10);
   });
 
   it('survive random bytes', () => {

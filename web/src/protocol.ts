@@ -10,6 +10,8 @@
  *   k × 7 open joints (joint, from, to)
  *   f × 4 joint forces (joint, force on its second solid)
  *   c × n × 7 poses of the methods under comparison
+ *   p × CONTACT points of contact (two solids, point, normal from the first to the second, force on the second, friction,
+ *       1 where it slides); p is one of the stats
  *   w × u32: a bit for every solid that sleeps; none where all are awake
  *
  * The server's side of it is crates/linkwork-cli/src/view/frame.rs; a test there writes the bytes that a test here reads.
@@ -18,8 +20,9 @@
 export const PROTOCOL = 1;
 export const MAGIC = 0x3146574c;
 export const HEADER_BYTES = 56;
-export const STATS = 30;
+export const STATS = 33;
 export const GRAB = 16;
+export const CONTACT = 13;
 export const POSE = 7;
 
 export type Vec3 = [number, number, number];
@@ -132,6 +135,11 @@ export interface Settings {
   budget_ms: number | null;
   policy: string;
   sleep: boolean;
+  /** Hands stop at obstacles where no time passes. */
+  obstacles: boolean;
+  /** Of all surfaces; absent: what the materials say. */
+  friction?: number;
+  bounce?: number;
   /** Edits that can be taken back, and done again. */
   undo: number;
   redo: number;
@@ -176,6 +184,7 @@ export type ServerEvent =
   | { event: 'error'; id: number | null; message: string; diagnostics?: DiagnosticInfo[]; reason?: string | null }
   | { event: 'file'; ok: boolean; message: string; diagnostics: DiagnosticInfo[] }
   | { event: 'compare'; rows: CompareRow[] }
+  | { event: 'contacts'; events: ContactEvent[] }
   | { event: 'note'; message: string }
   /** Hands that the session let go by itself. */
   | { event: 'released'; hands: number[] };
@@ -192,6 +201,28 @@ export interface Grab {
   force: Vec3;
   met: boolean;
   mode: number;
+}
+
+/** A point at which two solids touch. */
+export interface Contact {
+  solids: [number, number];
+  point: Vec3;
+  /** From the first solid to the second. */
+  normal: Vec3;
+  /** On the second solid, newtons. */
+  force: Vec3;
+  friction: number;
+  slides: boolean;
+}
+
+/** Two solids met, or parted. */
+export interface ContactEvent {
+  begin: boolean;
+  time: number;
+  since: number;
+  solids: [number, number];
+  /** On the second solid, N s: of the blow, or of all the time they touched. */
+  impulse: Vec3;
 }
 
 export interface OpenJoint {
@@ -253,6 +284,11 @@ export interface Frame {
   /** What joints pull with: the strongest ones, on their second solid. */
   forces: { joint: number; force: Vec3 }[];
   ghosts: Float32Array[];
+  /** Where solids touch: the points that push hardest; all of them together are `points`. */
+  contacts: Contact[];
+  points: number;
+  /** The largest impulse of solids that met in this tick, N s. */
+  blow: number;
   /** A bit for every solid that sleeps; `null`: all are awake. */
   asleep: Uint32Array | null;
 }
@@ -267,7 +303,10 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     u(1), u(2), u(3), u(4), u(5), u(6), u(7), u(10), u(11),
   ];
   if (words !== 0 && words !== Math.ceil(count / 32)) return null;
-  const floats = STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count + words;
+  const contactCount = view.getFloat32(HEADER_BYTES + 4 * 30, true);
+  if (!Number.isInteger(contactCount) || contactCount < 0) return null;
+  const floats =
+    STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count + CONTACT * contactCount + words;
   if (buffer.byteLength !== HEADER_BYTES + 4 * floats) return null;
   // Every platform with WebGL is little endian, so the bytes can be used where they are.
   const f = new Float32Array(buffer, HEADER_BYTES, floats);
@@ -295,6 +334,17 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   for (let i = 0; i < forceCount; i++, at += 4) forces.push({ joint: f[at]!, force: vec(at + 1) });
   const ghosts: Float32Array[] = [];
   for (let i = 0; i < ghostCount; i++) ghosts.push(f.subarray(at, (at += POSE * count)));
+  const contacts: Contact[] = [];
+  for (let i = 0; i < contactCount; i++, at += CONTACT) {
+    contacts.push({
+      solids: [f[at]!, f[at + 1]!],
+      point: vec(at + 2),
+      normal: vec(at + 5),
+      force: vec(at + 8),
+      friction: f[at + 11]!,
+      slides: f[at + 12]! !== 0,
+    });
+  }
   return {
     tick,
     revision,
@@ -334,6 +384,9 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     to: f[27]!,
     islands: f[28]!,
     sleeping: f[29]!,
+    contacts,
+    points: f[31]!,
+    blow: f[32]!,
     poses,
     grabs,
     open,
@@ -341,6 +394,19 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
     ghosts,
     asleep: words === 0 ? null : new Uint32Array(buffer, buffer.byteLength - 4 * words, words),
   };
+}
+
+/** What touches a solid pushes it with, newtons; without one the largest push between any two solids. */
+export function contactForce(f: Pick<Frame, 'contacts'>, solid: number | null): number {
+  const sums = new Map<string, Vec3>();
+  for (const c of f.contacts) {
+    const side = solid === null ? 1 : c.solids[1] === solid ? 1 : c.solids[0] === solid ? -1 : 0;
+    if (side === 0) continue;
+    const key = solid === null ? c.solids.join() : '';
+    const sum = sums.get(key) ?? [0, 0, 0];
+    sums.set(key, sum.map((x, k) => x + side * c.force[k]!) as Vec3);
+  }
+  return Math.max(0, ...[...sums.values()].map((s) => Math.hypot(...s)));
 }
 
 /** Does a solid sleep? The world, number 0, does not. */

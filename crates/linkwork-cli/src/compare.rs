@@ -1,6 +1,7 @@
 //! `linkwork compare`: the same scene by several methods and solvers, side by side.
 
 use crate::assemble::positive;
+use crate::contacts::PairLog;
 use crate::failure::{self, Failure};
 use crate::files;
 use crate::plot::{Chart, Page, Series, Table};
@@ -106,7 +107,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         let mut everybody = (k == 0 && followed.is_none()).then(|| Recorder::new(FRAMES));
         let what = format!("{}/{} {} {}", k + 1, setups.len(), setup.method.name(), setup.solver.name());
         let mut bar = RunBar::start(what, setup.steps);
-        let finished = simulate::simulate(m, &mut state, setup, &mut |moment| {
+        let finished = simulate::simulate(m, &mut state, setup, &mut PairLog::default(), &mut |moment| {
             bar.at(moment.done, moment.state.time, moment.sample.gaps.worst());
             trace.see(moment, followed.map(|id| moment.state.pose(m, id).translation));
             if let Some(recorder) = &mut everybody {

@@ -7,6 +7,7 @@
 mod assemble;
 mod check;
 mod compare;
+mod contacts;
 mod failure;
 mod files;
 mod fmt;

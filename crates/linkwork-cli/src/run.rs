@@ -1,6 +1,7 @@
 //! `linkwork run`: lets time pass, headless, as fast as it can.
 
 use crate::assemble::positive;
+use crate::contacts::{self, PairLog};
 use crate::failure::{self, Failure};
 use crate::files::{self, Stream};
 use crate::report::{self, count};
@@ -51,6 +52,10 @@ pub struct Args {
     /// .glb and .json
     #[arg(long, value_name = "FILE.csv|.glb|.json", value_parser = record)]
     record: Vec<Record>,
+    /// Write the contact forces: a row per step and pair of solids that touch, with points, gap, force and impulse on the
+    /// second one, and whether they met or parted. Where the scene has a `watch`, pairs with a solid of it
+    #[arg(long, value_name = "FILE.csv", value_parser = table)]
+    contacts: Option<PathBuf>,
     /// Write the final state, to go on from with --from
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
@@ -97,6 +102,12 @@ fn record(text: &str) -> Result<Record, String> {
     Ok(Record { path, format })
 }
 
+fn table(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_table = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+    if is_table { Ok(path) } else { Err("contacts are written as a table: a name that ends in .csv".into()) }
+}
+
 /// Bytes of frames that are kept for .glb and .json.
 const FRAME_BYTES: usize = 256 << 20;
 /// Largest snapshot that is read.
@@ -107,7 +118,7 @@ const WORST: usize = 5;
 const EXAMINED_ROWS: usize = 600;
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    for path in args.record.iter().map(|r| &r.path).chain(&args.snapshot) {
+    for path in args.record.iter().map(|r| &r.path).chain(&args.snapshot).chain(&args.contacts) {
         files::check_writable(path).map_err(Failure::failed)?;
     }
     let loaded = scene::load(&args.scene)?;
@@ -133,7 +144,11 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let start_time = state.time;
     let mut sinks = Sinks::open(args, &loaded)?;
     let mut bar = RunBar::start("simulating", setup.steps);
-    let finished = simulate::simulate(m, &mut state, &setup, &mut |moment| {
+    let mut pairs = match &args.contacts {
+        Some(_) => PairLog::with_table((!loaded.scene.watch.is_empty()).then(|| loaded.watched())),
+        None => PairLog::default(),
+    };
+    let finished = simulate::simulate(m, &mut state, &setup, &mut pairs, &mut |moment| {
         bar.at(moment.done, moment.state.time - start_time, moment.sample.gaps.worst());
         sinks.see(m, moment)
     })?;
@@ -153,6 +168,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let result = Simulated {
         loaded: &loaded,
         graph: Graph::new(m),
+        pairs: pairs.json(m, &workspace, &state),
         reactions: workspace.reactions(m),
         setup,
         state,
@@ -190,6 +206,7 @@ fn beside(scene: &Path) -> PathBuf {
 /// Where the motion goes: tables at once, frames at the end.
 struct Sinks {
     tables: Vec<(PathBuf, Stream)>,
+    contacts: Option<(PathBuf, Stream)>,
     framed: Vec<Record>,
     recorder: Option<Recorder>,
     watch: Vec<SolidId>,
@@ -204,9 +221,15 @@ impl Sinks {
             stream.write(csv::header(loaded.mechanism(), &watch).as_bytes()).map_err(Failure::failed)?;
             tables.push((r.path.clone(), stream));
         }
+        let mut contacts = None;
+        if let Some(path) = &args.contacts {
+            let mut stream = Stream::begin(path).map_err(Failure::failed)?;
+            stream.write(contacts::HEADER.as_bytes()).map_err(Failure::failed)?;
+            contacts = Some((path.clone(), stream));
+        }
         let framed: Vec<Record> = args.record.iter().filter(|r| r.format != Format::Csv).cloned().collect();
         let recorder = (!framed.is_empty()).then(|| Recorder::within(loaded.mechanism(), FRAME_BYTES));
-        Ok(Self { tables, framed, recorder, watch })
+        Ok(Self { tables, contacts, framed, recorder, watch })
     }
 
     fn see(&mut self, m: &Mechanism, moment: &Moment) -> Result<(), Failure> {
@@ -215,6 +238,9 @@ impl Sinks {
             for (_, table) in &mut self.tables {
                 table.write(row.as_bytes()).map_err(Failure::failed)?;
             }
+        }
+        if let Some((_, table)) = &mut self.contacts {
+            table.write(moment.contacts.as_bytes()).map_err(Failure::failed)?;
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.record(m, moment.state, moment.sample);
@@ -225,7 +251,7 @@ impl Sinks {
     /// Writes what is left to write; tells every file.
     fn finish(self, loaded: &Loaded, setup: &Setup, solver: &str) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
-        for (path, table) in self.tables {
+        for (path, table) in self.tables.into_iter().chain(self.contacts) {
             table.finish().map_err(Failure::failed)?;
             written.push(path);
         }
@@ -267,6 +293,8 @@ struct Simulated<'a> {
     assembled: Option<(Gaps, AssembleReport)>,
     freedoms: usize,
     totals: Totals,
+    /// The pairs of solids that pushed each other most.
+    pairs: Vec<Value>,
     /// `None` when the method knows displacements only.
     reactions: Option<Vec<(JointId, Reaction)>>,
     outputs: Vec<PathBuf>,
@@ -357,7 +385,7 @@ impl Simulated<'_> {
             "contacts": {
                 "points_max": t.contacts_max.points, "penetration_max": t.contacts_max.penetration,
                 "penetration_end": t.contacts_end.penetration, "residual_max": t.contacts_max.residual,
-                "cone_violation_max": t.contacts_max.cone_violation,
+                "cone_violation_max": t.contacts_max.cone_violation, "pairs": self.pairs,
             },
             "outcome": t.outcome(),
             "rejected": self.rejected(),

@@ -1,6 +1,7 @@
 //! The loop under `run` and `compare`: what to simulate with, steps, and what is measured on the way. Writes nothing.
 
 use crate::assemble::positive;
+use crate::contacts::PairLog;
 use crate::failure::Failure;
 use crate::report;
 use crate::scene::Loaded;
@@ -203,6 +204,8 @@ pub struct Moment<'a> {
     pub took: f64,
     /// Steps so far.
     pub done: u64,
+    /// Rows of the table of contacts, if one is wanted.
+    pub contacts: String,
 }
 
 /// Why a run ended.
@@ -267,13 +270,14 @@ pub fn simulate(
     m: &Mechanism,
     state: &mut State,
     setup: &Setup,
+    pairs: &mut PairLog,
     see: &mut dyn FnMut(&Moment) -> Result<(), Failure>,
 ) -> Result<Finished, Failure> {
     let (mut w, mut meter) = (Workspace::new(), Meter::default());
     let first = meter.sample(m, state);
     let mut t = Totals::new(m, first);
     let begin = Instant::now();
-    see(&Moment { state, sample: first, took: 0.0, done: 0 })?;
+    see(&Moment { state, sample: first, took: 0.0, done: 0, contacts: String::new() })?;
     let step_begin = Cell::new(begin);
     let clock = || begin.elapsed().as_secs_f64();
     let over = || setup.budget.is_some_and(|b| step_begin.get().elapsed() >= b);
@@ -291,7 +295,7 @@ pub fn simulate(
     };
     for done in 1..=setup.steps {
         step_begin.set(Instant::now());
-        let mut missed = false;
+        let (mut missed, mut looked) = (false, Duration::ZERO);
         for _ in 0..setup.substeps {
             let r = step(m, state, &mut w, &config);
             t.stages = sum(t.stages, r.stages);
@@ -301,12 +305,15 @@ pub fn simulate(
             }
             missed |= r.missed;
             t.count(&r);
+            let look = Instant::now();
+            pairs.after_step(m, &w, state, config.dt);
+            looked += look.elapsed();
             if missed && setup.stop {
                 t.ended = Ended::Stopped;
                 break;
             }
         }
-        let took = step_begin.get().elapsed().as_secs_f64();
+        let took = step_begin.get().elapsed().saturating_sub(looked).as_secs_f64();
         if let Ended::Rejected(_) = t.ended {
             break;
         }
@@ -318,7 +325,7 @@ pub fn simulate(
         let sample =
             Sample { gaps: t.gaps_end, energy: meter.energy(m, state), momentum: meter.momentum(m, state) };
         t.measure(sample);
-        see(&Moment { state, sample, took, done })?;
+        see(&Moment { state, sample, took, done, contacts: pairs.take_rows() })?;
         if t.ended != Ended::Done {
             break;
         }

@@ -511,3 +511,77 @@ fn every_scene_runs() {
         assert!(number(&r, "joint_error.position_max") < 1e-2, "{}: {}", name.display(), r["joint_error"]);
     }
 }
+
+const DROP: &str = "scene gravity 0 -9.81 0; end
+    material rubber: friction 0.5; restitution 0.5; end
+    solid floor: kernel fixed; shape plane 0 1 0; material rubber; end
+    solid ball: shape sphere 0.1; mass 2; at 0 0.6 0; material rubber; end
+    solid box: shape box 0.2 0.2 0.2; mass 3; at 1 0.1 0; end
+";
+
+/// Rows of a table, by the names of its columns.
+fn table(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let cells = |line: &str| -> Vec<String> {
+        let mut out = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '"' => quoted = !quoted,
+                ',' if !quoted => out.push(String::new()),
+                c => out.last_mut().unwrap().push(c),
+            }
+        }
+        out
+    };
+    let names = cells(text.lines().next().unwrap());
+    text.lines().skip(1).map(|l| names.iter().cloned().zip(cells(l)).collect()).collect()
+}
+
+/// Contact forces of pairs in the report and as a table: weights, blows and events.
+#[test]
+fn contact_forces_are_told_pair_by_pair() {
+    let dir = folder("contacts");
+    let path = dir.join("c.csv");
+    let args = ["run", "-", "--seconds", "1", "--json", "--contacts", path.to_str().unwrap()];
+    let run = linkwork_with(&args, DROP.as_bytes());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let pairs = run.json()["contacts"]["pairs"].clone();
+    let names: Vec<&str> =
+        pairs.as_array().unwrap().iter().map(|p| p["solids"][1].as_str().unwrap()).collect();
+    // The blow is the stronger one.
+    assert_eq!(names, ["ball", "box"]);
+    let lies = &pairs[1];
+    assert_eq!((lies["solids"][0].as_str(), lies["points_end"].as_u64()), (Some("floor"), Some(4)));
+    let weight = 3.0 * 9.81;
+    assert!((number(lies, "force_max") - weight).abs() < 1e-3 * weight, "{lies}");
+    assert!((lies["force_end"][1].as_f64().unwrap() - weight).abs() < 1e-3 * weight, "{lies}");
+    assert!(lies["gap_end"].as_f64().unwrap().abs() < 1e-6, "{lies}");
+    let rows = table(&path);
+    let x = |r: &std::collections::BTreeMap<String, String>, k: &str| r[k].parse::<f64>().unwrap();
+    // A row per step for what lies, from its first step on.
+    let still: Vec<_> = rows.iter().filter(|r| r["solid2"] == "box").collect();
+    assert_eq!((still.len(), still[0]["event"].as_str(), still[1]["event"].as_str()), (60, "begin", ""));
+    assert!(still.iter().all(|r| (x(r, "jy") * 60.0 - weight).abs() < 1e-3 * weight));
+    // The ball falls 0.5 m, is thrown back with half its speed, and parts.
+    let ball: Vec<_> = rows.iter().filter(|r| r["solid2"] == "ball").collect();
+    let speed = (2.0 * 9.81 * 0.5_f64).sqrt();
+    assert_eq!((ball[0]["solid1"].as_str(), ball[0]["event"].as_str()), ("floor", "begin"));
+    assert!((x(ball[0], "time") - speed / 9.81).abs() < 2.0 / 60.0, "{:?}", ball[0]);
+    let blow = 2.0 * 1.5 * speed;
+    assert!((x(ball[0], "jy") - blow).abs() < 0.05 * blow, "{:?}", ball[0]);
+    assert_eq!(ball[1]["event"], "end");
+    // A list of what is watched holds for pairs, too.
+    let watched = format!("{DROP} watch box; end");
+    let run = linkwork_with(&args, watched.as_bytes());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(table(&path).len() == 60 && table(&path).iter().all(|r| r["solid2"] == "box"));
+    // In two pieces per step there are two rows per step, and the same impulses all together.
+    let pieces = [&args[..], &["--substeps", "2"]].concat();
+    assert_eq!(linkwork_with(&pieces, watched.as_bytes()).code, 0);
+    let rows = table(&path);
+    let sum: f64 = rows.iter().map(|r| x(r, "jy")).sum();
+    assert!(rows.len() == 120 && (sum - weight).abs() < 1e-3 * weight, "{} rows, {sum}", rows.len());
+    let wrong = linkwork_with(&["run", "-", "--seconds", "1", "--contacts", "c.txt"], DROP.as_bytes());
+    assert!(wrong.code == 2 && wrong.stderr.contains(".csv"), "{}", wrong.stderr);
+}

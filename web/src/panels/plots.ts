@@ -5,7 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import type { App } from '../app';
 import { download, h } from '../dom';
 import { digits } from '../format';
-import type { Frame } from '../protocol';
+import { contactForce, type ContactEvent, type Frame } from '../protocol';
 import type { Panel } from './dock';
 
 const KEPT = 1800;
@@ -13,7 +13,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 
 interface Curve {
   label: string;
-  value: (f: Frame) => number;
+  value: (f: Frame, app: App) => number;
   stroke: string;
   dash?: number[];
 }
@@ -24,6 +24,9 @@ interface Chart {
 }
 
 const size = (v: readonly number[]) => Math.hypot(...v);
+const chosen = (app: App) => (app.selection?.kind === 'solid' ? app.selection.id : null);
+/** Contact events that are listed. */
+const LISTED = 40;
 
 const CHARTS: Chart[] = [
   { title: 'Largest gap, m', log: true, curves: [{ label: 'gap', value: (f) => Math.max(f.gap, 1e-12), stroke: '#c8384a' }] },
@@ -40,6 +43,13 @@ const CHARTS: Chart[] = [
     curves: [
       { label: 'linear, kg m/s', value: (f) => size(f.linear), stroke: '#2f6fc4' },
       { label: 'angular, kg m²/s', value: (f) => size(f.angular), stroke: '#7a4fb5', dash: [6, 3] },
+    ],
+  },
+  {
+    title: 'Contact',
+    curves: [
+      { label: 'force on the selected solid (or the largest), N', value: (f, app) => contactForce(f, chosen(app)), stroke: '#0a7d74' },
+      { label: 'blow, N s', value: (f) => f.blow, stroke: '#d9620a', dash: [6, 3] },
     ],
   },
   { title: 'Time per tick, ms', curves: [{ label: 'used', value: (f) => f.used, stroke: '#0a7d74' }] },
@@ -111,7 +121,7 @@ export function plots(app: App): Panel & { rows: () => number } {
     const now = performance.now();
     clock.push((now - start) / 1000);
     time.push(f.time);
-    all.forEach((c, i) => data[i]!.push(c.value(f)));
+    all.forEach((c, i) => data[i]!.push(c.value(f, app)));
     if (clock.length > KEPT) {
       // In lumps: taking one off the front of an array is slow.
       for (const d of [clock, time, ...data]) d.splice(0, KEPT / 6);
@@ -127,6 +137,17 @@ export function plots(app: App): Panel & { rows: () => number } {
     for (const m of made) m.plot.setSize({ width: Math.max(160, m.plot.root.parentElement!.clientWidth - 4), height: 120 });
   }).observe(charts);
 
+  const events = h('ol', { class: 'events', id: 'contact-events', 'aria-label': 'Contact events' });
+  const told = (e: ContactEvent) => {
+    const [a, b] = e.solids.map((s) => app.scene?.solids[s]?.name ?? String(s));
+    return `${e.time.toFixed(3)} s: ${a} and ${b} ${e.begin ? 'meet' : `part after ${(e.time - e.since).toFixed(3)} s`}, ${digits(size(e.impulse))} N s`;
+  };
+  app.on('contacts', (list) => {
+    events.prepend(...list.map((e) => h('li', { class: e.begin ? 'begin' : 'end' }, told(e))).reverse());
+    while (events.childElementCount > LISTED) events.lastElementChild!.remove();
+  });
+  app.on('scene', () => app.other && events.replaceChildren());
+
   const csv = () => {
     const head = ['clock', 'time', ...CHARTS.flatMap((c) => c.curves.map((x) => `${c.title.split(',')[0]} ${x.label}`.toLowerCase().replace(/[^a-z0-9]+/g, '_')))];
     const lines = clock.map((t, i) => [t, time[i], ...data.map((d) => d[i])].join(','));
@@ -136,6 +157,7 @@ export function plots(app: App): Panel & { rows: () => number } {
     'div',
     {},
     charts,
+    events,
     h('div', { class: 'row' }, h('button', { type: 'button', id: 'csv', onclick: csv }, 'Save as CSV'), h('button', { type: 'button', onclick: clear }, 'Clear')),
   );
   return {

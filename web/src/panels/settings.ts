@@ -17,6 +17,7 @@ const OVERLAYS: [keyof Overlays, string, string][] = [
   ['limits', 'Limits', 'arcs and rails with the present value'],
   ['centres', 'Centres of mass', ''],
   ['forces', 'Forces', 'of joints and hands'],
+  ['contacts', 'Contacts', 'points, forces and friction cones; blue: sticks, orange: slides'],
   ['skins', 'Skins', 'off: the solids beneath them'],
 ];
 
@@ -82,8 +83,18 @@ export function settings(app: App): Panel {
     void app.do(command.gravity(down.map((c) => c * x) as [number, number, number]));
   });
 
+  // One notch below nothing: what the materials say.
+  const asWritten = -0.05;
+  const surface = (id: string, label: string, most: number, set: (x: number | null) => command.Command) =>
+    slider(id, label, [asWritten, most, 0.05], (x) => (x < 0 ? 'as in the scene' : x.toFixed(2)), (x) => void app.do(set(x < 0 ? null : x)));
+  const friction = surface('friction', 'Friction', 1.5, command.friction);
+  const bounce = surface('bounce', 'Bouncing', 1, command.bounce);
+
   const sleep = h('input', { type: 'checkbox', id: 'sleep', onchange: () => void app.do(command.sleep(sleep.checked)) });
   const sleepRow = h('label', { class: 'check' }, sleep, h('span', {}, 'Sleep at rest'), h('small', {}, 'what has come to rest is paler and costs nothing'));
+
+  const obstacles = h('input', { type: 'checkbox', id: 'obstacles', onchange: () => void app.do(command.obstacles(obstacles.checked)) });
+  const obstaclesRow = h('label', { class: 'check' }, obstacles, h('span', {}, 'Stop at obstacles'), h('small', {}, 'where no time passes: kinematic, or paused'));
 
   const grip = h(
     'select',
@@ -119,6 +130,9 @@ export function settings(app: App): Panel {
     iterations.set(s.iterations);
     gravity.set(Math.hypot(...s.gravity));
     sleep.checked = s.sleep;
+    obstacles.checked = s.obstacles;
+    friction.set(s.friction ?? asWritten);
+    bounce.set(s.bounce ?? asWritten);
   });
 
   let last = 0;
@@ -141,6 +155,7 @@ export function settings(app: App): Panel {
       f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms${over ? ', over budget' : ''}`,
       ` · ${why}${f.coarse ? ' · coarse' : ''}${f.rough ? ' · rough: hands are springs' : ''}`,
       f.least && over ? ' · cannot be done for less' : '',
+      f.points > 0 ? ` · ${f.points} ${f.points === 1 ? 'contact' : 'contacts'}` : '',
       f.sleeping > 0 ? ` · ${f.sleeping} of ${f.islands} ${f.islands === 1 ? 'island' : 'islands'} asleep` : '',
     );
     receipt.dataset.over = String(over);
@@ -151,9 +166,9 @@ export function settings(app: App): Panel {
   const element = h(
     'div',
     {},
-    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row, sleepRow),
+    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row, friction.row, bounce.row, sleepRow),
     h('fieldset', {}, h('legend', {}, 'Accuracy for time'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
-    h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip)),
+    h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip), obstaclesRow),
     h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),
   );
   return { id: 'settings', title: 'Settings', side: 'right', key: 's', element };

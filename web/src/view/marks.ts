@@ -73,4 +73,6 @@ export class Marks {
 
 export const unitBar = (): THREE.BufferGeometry => new THREE.CylinderGeometry(1, 1, 1, 10);
 export const unitDot = (): THREE.BufferGeometry => new THREE.SphereGeometry(1, 16, 12);
+/** Open towards +y, its apex in the origin. */
+export const unitFunnel = (): THREE.BufferGeometry => new THREE.ConeGeometry(1, 1, 24, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
 export const unitCone = (): THREE.BufferGeometry => new THREE.ConeGeometry(1, 1, 12);

@@ -1,9 +1,9 @@
-/** Joints, gaps, limits, centres of mass and forces, drawn over the solids. */
+/** Joints, gaps, limits, centres of mass, forces and contacts, drawn over the solids. */
 
 import * as THREE from 'three';
 import type { App } from '../app';
-import type { Frame, JointInfo, SceneMessage } from '../protocol';
-import { Marks, unitBar, unitCone, unitDot } from './marks';
+import type { Contact, Frame, JointInfo, SceneMessage } from '../protocol';
+import { Marks, unitBar, unitCone, unitDot, unitFunnel } from './marks';
 import type { Solids } from './solids';
 import { poseMatrix } from './solids';
 import { dark } from './stage';
@@ -17,6 +17,8 @@ const DAY = {
   limit: new THREE.Color(0x7a4fb5),
   centre: new THREE.Color(0x101418),
   force: new THREE.Color(0x0a7d74),
+  sticks: new THREE.Color(0x2463b8),
+  slides: new THREE.Color(0xd9620a),
   axes: [new THREE.Color(0xc8384a), new THREE.Color(0x3a8f4f), new THREE.Color(0x2f6fc4)],
 };
 const NIGHT: typeof DAY = {
@@ -27,6 +29,8 @@ const NIGHT: typeof DAY = {
   limit: new THREE.Color(0xbb9af5),
   centre: new THREE.Color(0xffffff),
   force: new THREE.Color(0x3fd3c4),
+  sticks: new THREE.Color(0x7db8ff),
+  slides: new THREE.Color(0xffa64d),
   axes: [new THREE.Color(0xff7382), new THREE.Color(0x6fd394), new THREE.Color(0x7db8ff)],
 };
 const CHOSEN = new THREE.Color(0xff8a00);
@@ -42,6 +46,9 @@ export class Overlays {
   private over: Marks;
   private overDots: Marks;
   private cones: Marks;
+  private funnels: Marks;
+  /** The strongest contact of late, newtons: arrows keep their scale while blows come and go. */
+  private strongest = 0;
   private locals: [THREE.Matrix4, THREE.Matrix4][] = [];
   private scene: SceneMessage | null = null;
   private size = 1;
@@ -61,11 +68,14 @@ export class Overlays {
     this.over = new Marks(this.group, unitBar(), through, 10);
     this.overDots = new Marks(this.group, unitDot(), through, 11);
     this.cones = new Marks(this.group, unitCone(), through, 11);
+    const veil = new THREE.MeshBasicMaterial({ depthWrite: false, transparent: true, opacity: 0.22, side: THREE.DoubleSide, toneMapped: false });
+    this.funnels = new Marks(this.group, unitFunnel(), veil, 9);
     for (const m of [this.solid, this.dots, this.boxes]) m.mesh.castShadow = true;
   }
 
   load(scene: SceneMessage, radius: number): void {
     this.scene = scene;
+    this.strongest = 0;
     this.locals = scene.joints.map((j) => [poseMatrix(j.frames[0]), poseMatrix(j.frames[1])]);
     // A marker must not hide the bar it sits in, so it follows the thinnest shape that is common in the scene.
     const thin = scene.solids
@@ -104,7 +114,7 @@ export class Overlays {
 
   update(frame: Frame): void {
     const { overlays, selection } = this.app;
-    const all = [this.solid, this.dots, this.boxes, this.over, this.overDots, this.cones];
+    const all = [this.solid, this.dots, this.boxes, this.over, this.overDots, this.cones, this.funnels];
     for (const m of all) m.begin();
     const r = this.size;
     const joints = this.scene?.joints ?? [];
@@ -149,7 +159,29 @@ export class Overlays {
         this.arrow(v().setFromMatrixPosition(this.frameOf(joint, 1)), v().fromArray(force), strongest);
       }
     }
+    if (overlays.contacts) {
+      const now = Math.max(1e-9, ...frame.contacts.map((c) => Math.hypot(...c.force)));
+      this.strongest = Math.max(now, 0.97 * this.strongest);
+      for (const c of frame.contacts) this.contact(c);
+    }
     for (const m of all) m.end();
+  }
+
+  /** A point, its force on the second solid, and the cone that friction keeps the force in. */
+  private contact(c: Contact): void {
+    const color = c.slides ? ink().slides : ink().sticks;
+    const r = this.size;
+    const at = v().fromArray(c.point);
+    this.overDots.dot(at, 0.5 * r, color);
+    this.arrow(at, v().fromArray(c.force), this.strongest, color);
+    if (!(c.friction > 0)) return;
+    const height = 7 * r * Math.min(1, 1 / c.friction);
+    const m = new THREE.Matrix4().compose(
+      at,
+      new THREE.Quaternion().setFromUnitVectors(v().set(0, 1, 0), v().fromArray(c.normal).normalize()),
+      v().set(c.friction * height, height, c.friction * height),
+    );
+    this.funnels.put(m, color);
   }
 
   private marker(joint: JointInfo, m: THREE.Matrix4, at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color, ball: number): void {
@@ -223,16 +255,16 @@ export class Overlays {
     }
   }
 
-  private arrow(from: THREE.Vector3, force: THREE.Vector3, strongest: number): void {
+  private arrow(from: THREE.Vector3, force: THREE.Vector3, strongest: number, color = ink().force): void {
     const length = (force.length() / strongest) * 14 * this.size;
     if (!(length > 1e-6)) return;
     const tip = from.clone().addScaledVector(force.clone().normalize(), length);
-    this.over.bar(from, tip, 0.2 * this.size, ink().force);
+    this.over.bar(from, tip, 0.2 * this.size, color);
     const m = new THREE.Matrix4().compose(
       tip,
       new THREE.Quaternion().setFromUnitVectors(v().set(0, 1, 0), force.clone().normalize()),
       v().set(0.6 * this.size, 1.6 * this.size, 0.6 * this.size),
     );
-    this.cones.put(m, ink().force);
+    this.cones.put(m, color);
   }
 }

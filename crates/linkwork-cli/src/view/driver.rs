@@ -263,6 +263,10 @@ impl Driver {
         self.worked = work_of(&report).unwrap_or(self.worked);
         self.tick = self.tick.wrapping_add(1);
         self.publish(&report, elapsed);
+        if !report.contacts.events.is_empty() {
+            let told = json!({ "event": "contacts", "events": frame::strongest(&report.contacts.events) });
+            let _ = self.hub.events.send(message(told));
+        }
         if !self.ghosts.is_empty() && self.tick.is_multiple_of(TABLE_TICKS) {
             self.tell_table(&report);
         }

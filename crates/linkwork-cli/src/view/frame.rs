@@ -1,7 +1,7 @@
 //! Pose frames: what the page draws, sixty times a second, as bytes. `web/src/protocol.ts` reads them.
 
 use linkwork::formats::{Gap, open_gaps};
-use linkwork::session::{GripMode, Limit, Session, TickReport};
+use linkwork::session::{Event, GripMode, Limit, Session, TickReport};
 use linkwork::{Pose, SolidId};
 
 /// `LWF1`, little endian.
@@ -12,6 +12,8 @@ const MOST_GAPS: usize = 128;
 const LEAST_GAP: f64 = 1e-7;
 /// Most joint forces in a frame; the strongest ones.
 const MOST_FORCES: usize = 128;
+/// Most points of contact in a frame; those that push hardest.
+const MOST_CONTACTS: usize = 128;
 /// Where the tick's number stands.
 const TICK: std::ops::Range<usize> = 4..8;
 
@@ -40,6 +42,8 @@ pub fn encode(
     forces.retain(|(_, f)| f.is_finite());
     forces.sort_by(|a, b| b.1.length_squared().total_cmp(&a.1.length_squared()));
     forces.truncate(MOST_FORCES);
+    let mut contacts = session.contact_points(MOST_CONTACTS);
+    contacts.retain(|c| c.point.is_finite() && c.force.is_finite());
     let solids = session.mechanism().solid_count();
     let asleep = asleep(session);
     let hash = session.hash();
@@ -61,7 +65,7 @@ pub fn encode(
         out.extend(word.to_le_bytes());
     }
     out.extend(report.time.to_le_bytes());
-    stats(out, report);
+    stats(out, report, contacts.len());
     poses(out, session);
     for g in &report.grabs {
         let mode = match g.mode {
@@ -86,6 +90,13 @@ pub fn encode(
         numbers(out, force.to_array());
     }
     ghosts.iter().for_each(|g| poses(out, g));
+    for c in &contacts {
+        numbers(out, c.solids.map(|s| f64::from(s.0)));
+        numbers(out, c.point.to_array());
+        numbers(out, c.normal.to_array());
+        numbers(out, c.force.to_array());
+        numbers(out, [c.friction, f64::from(u8::from(c.slides()))]);
+    }
     asleep.iter().for_each(|word| out.extend(word.to_le_bytes()));
 }
 
@@ -102,7 +113,7 @@ fn asleep(session: &Session) -> Vec<u32> {
 }
 
 /// The numbers about the whole. Their order is that of `decodeFrame` in the page.
-fn stats(out: &mut Vec<u8>, r: &TickReport) {
+fn stats(out: &mut Vec<u8>, r: &TickReport, contacts: usize) {
     let limit = match r.receipt.limit {
         Limit::Idle => 0.0,
         Limit::Tolerance => 1.0,
@@ -122,6 +133,9 @@ fn stats(out: &mut Vec<u8>, r: &TickReport) {
     numbers(out, [r.timeline.first, r.timeline.last, r.timeline.shown].map(|n| n as f64));
     numbers(out, [r.timeline.from, r.timeline.to]);
     numbers(out, [r.islands.count, r.islands.asleep].map(f64::from));
+    let size = |e: &Event| e.impulse.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let blow = r.contacts.events.iter().filter(|e| e.begin).map(size).fold(0.0, f64::max);
+    numbers(out, [contacts as f64, f64::from(r.contacts.points), blow]);
 }
 
 fn poses(out: &mut Vec<u8>, session: &Session) {
@@ -140,6 +154,17 @@ fn numbers<const N: usize>(out: &mut Vec<u8>, values: [f64; N]) {
     for v in values {
         out.extend((v as f32).to_le_bytes());
     }
+}
+
+/// Events for the page, those with the largest impulses, in order.
+pub fn strongest(events: &[Event]) -> Vec<Event> {
+    const MOST: usize = 10;
+    let size = |k: &usize| events[*k].impulse.iter().map(|x| x * x).sum::<f64>();
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    order.truncate(MOST);
+    order.sort_unstable();
+    order.into_iter().map(|k| events[k]).collect()
 }
 
 /// Says whether two frames show the same: everything but the number of the tick.
@@ -170,16 +195,39 @@ mod tests {
         assert_eq!(u64::from(word(8)) | u64::from(word(9)) << 32, s.hash());
         let gaps = word(6) as usize;
         assert_eq!(word(10), 0, "nothing has moved yet");
-        assert_eq!(bytes.len(), 56 + 4 * (30 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
+        assert_eq!(bytes.len(), 56 + 4 * (33 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
         let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[56 + 4 * i + k]));
         let p = s.pose(SolidId(2));
-        assert_eq!(float(30 + 7), p.translation.x as f32);
-        assert_eq!(float(30 + 13), p.rotation.w as f32);
-        assert_eq!([30 + 14, 30 + 15, 30 + 14 + 13].map(float), [5.0, 2.0, 2.0]);
+        assert_eq!(float(33 + 7), p.translation.x as f32);
+        assert_eq!(float(33 + 13), p.rotation.w as f32);
+        assert_eq!([33 + 14, 33 + 15, 33 + 14 + 13].map(float), [5.0, 2.0, 2.0]);
         let mut other = bytes.clone();
         other[TICK.start] ^= 1;
         assert!(same(&bytes, &other));
         other[64] ^= 1;
         assert!(!same(&bytes, &other));
+    }
+
+    /// A box that lies: its points, with the floor first, normals up and forces that carry it.
+    #[test]
+    fn a_frame_holds_what_touches() {
+        let text = "scene gravity 0 -10 0; end solid floor: kernel fixed; shape plane 0 1 0; end
+            solid box: shape box 1 1 1; mass 2; at 0 0.5 0; end";
+        let mut s = Session::open(text, &mut |_| Err("none".into())).expect("a scene");
+        s.apply(linkwork::session::Command::Step { count: 5 }).expect("steps");
+        let report = s.look();
+        let mut bytes = Vec::new();
+        encode(&mut bytes, 7, 3, &s, &report, &[]);
+        let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[56 + 4 * i + k]));
+        assert_eq!([30, 31].map(float), [4.0, 4.0]);
+        let at = 33 + 2 * 7;
+        assert_eq!(bytes.len(), 56 + 4 * (at + 4 * 13));
+        let mut sum = 0.0;
+        for k in 0..4 {
+            let c = at + 13 * k;
+            assert_eq!([c, c + 1, c + 6, c + 11, c + 12].map(float), [1.0, 2.0, 1.0, 0.5, 0.0]);
+            sum += float(c + 9);
+        }
+        assert!((sum - 20.0).abs() < 1e-3, "{sum}");
     }
 }

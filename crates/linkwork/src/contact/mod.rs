@@ -2,6 +2,7 @@
 //!
 //! - `collider.rs`: shapes as parry wants them, surfaces, and the pairs that never touch;
 //! - `broad.rs`: pairs whose boxes meet within a step, by sorting along an axis;
+//! - `events.rs`: when pairs begin and end to touch, for whoever follows a run;
 //! - `narrow.rs`, `plane.rs`: the points of a pair, each with a normal, a gap and a feature by which it is known again.
 //!
 //! Everything here is a function of poses and velocities alone: nothing is remembered between steps but forces, which the
@@ -10,6 +11,7 @@
 
 mod broad;
 mod collider;
+mod events;
 mod narrow;
 mod plane;
 #[cfg(test)]
@@ -17,6 +19,7 @@ mod tests;
 
 pub(crate) use broad::Broad;
 pub(crate) use collider::{Collider, Colliders};
+pub use events::{ContactEvents, Touching};
 pub(crate) use narrow::{Narrow, Point};
 
 use crate::math::Vector;
@@ -119,4 +122,82 @@ pub struct ContactPoint {
     pub force: Vector,
     /// Coulomb coefficient of the pair.
     pub friction: f64,
+}
+
+impl ContactPoint {
+    /// The part of the force along the normal, newtons: never negative but for rounding.
+    pub fn pressure(&self) -> f64 {
+        self.force.dot(self.normal)
+    }
+
+    /// Friction: the rest of the force.
+    pub fn shear(&self) -> Vector {
+        self.force - self.normal * self.pressure()
+    }
+
+    /// Friction is at its limit: the point slides, or is about to.
+    pub fn slides(&self) -> bool {
+        let limit = self.friction * self.pressure();
+        limit > 0.0 && self.shear().length() >= 0.999 * limit
+    }
+}
+
+/// Two solids that touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactPair {
+    /// Which, the lower one first.
+    pub solids: [SolidId; 2],
+    /// At how many points.
+    pub points: usize,
+    /// Sum of the forces on the second solid, world axes, newtons.
+    pub force: Vector,
+    /// The least distance; negative where they overlap.
+    pub gap: f64,
+}
+
+impl ContactPair {
+    pub(crate) fn of(p: &ContactPoint) -> Self {
+        Self { solids: p.solids, points: 1, force: p.force, gap: p.gap }
+    }
+
+    pub(crate) fn add(&mut self, p: &ContactPoint) {
+        self.points += 1;
+        self.force += p.force;
+        self.gap = self.gap.min(p.gap);
+    }
+}
+
+/// Solids began to touch, or parted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactEvent {
+    /// Which of both.
+    pub kind: ContactEventKind,
+    /// End of the step in which it happened, seconds.
+    pub time: f64,
+    /// End of the step in which they met.
+    pub since: f64,
+    /// The two solids, the lower one first.
+    pub solids: [SolidId; 2],
+    /// Impulse on the second solid, N s: at the beginning that of the step in which they met, the blow; at the end all
+    /// that went over while they touched.
+    pub impulse: Vector,
+}
+
+/// What happened between two solids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactEventKind {
+    /// They met.
+    Begin,
+    /// They parted.
+    End,
+}
+
+impl ContactEventKind {
+    /// `begin` or `end`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ContactEventKind::Begin => "begin",
+            ContactEventKind::End => "end",
+        }
+    }
 }

@@ -60,7 +60,7 @@ fn line(time: f64, solids: impl Iterator<Item = (Pose, Vector, Vector)>) -> Stri
 }
 
 /// In quotes where a reader of CSV needs them (RFC 4180).
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {

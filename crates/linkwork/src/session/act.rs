@@ -4,6 +4,7 @@ use super::check::quaternion;
 use super::command::{Applied, Command, Mode, Past, SessionError};
 use super::document::{Files, find_joint, with_joint};
 use super::edit::Occasion;
+use super::log::Entry;
 use super::{MOST_STEPS, Session, pace};
 use crate::math::Vector;
 use crate::scene;
@@ -23,7 +24,9 @@ impl Session {
         out: &mut Applied,
     ) -> Result<(), SessionError> {
         use Command::{AddConstraint, Cancel, DeleteConstraint, Drag, Enable, Grab, Release, SetText};
-        use Command::{Branch, Gravity, Method, Mode, Redo, Reset, Run, Scrub, Solver, Step, Undo};
+        use Command::{
+            Bounce, Branch, Friction, Gravity, Method, Mode, Redo, Reset, Run, Scrub, Solver, Step, Undo,
+        };
         match command {
             Grab { .. } | Drag { .. } | Release { .. } | Cancel { .. } => self.act_of_hand(command, out),
             Run { .. } | Step { .. } | Scrub { .. } | Branch | Undo | Redo | Reset => {
@@ -33,6 +36,7 @@ impl Session {
                 self.act_of_edit(command, mesh, out)
             }
             Mode { .. } | Method { .. } | Solver { .. } | Gravity { .. } => self.act_of_rules(command),
+            Friction { .. } | Bounce { .. } => self.act_of_surfaces(command),
             _ => self.act_of_accuracy(command),
         }
     }
@@ -44,15 +48,18 @@ impl Session {
             }
             Command::Drag { hand, position, rotation } => {
                 let turned = rotation.map(quaternion).transpose()?;
+                let time = self.state.time;
                 let grip = self.grip(*hand)?;
                 grip.target.translation = Vector::from_array(*position);
                 if let Some(q) = turned {
                     grip.target.rotation = (q * grip.grasp).normalize();
                 }
+                grip.note(time);
                 self.since_drag = 0.0;
             }
             Command::Release { hand } => {
                 self.grip(*hand)?;
+                self.throw(*hand);
                 self.release(|g| g.hand == *hand);
                 self.end_gesture();
             }
@@ -96,6 +103,7 @@ impl Session {
                 self.base = self.document.scene.mechanism.clone();
                 self.base.gravity = Vector::from_array(self.settings.gravity);
                 self.state = State::new(&self.base);
+                self.touching = Default::default();
                 self.rebuild();
                 out.warnings.extend(self.assemble_if_open(Occasion::Load));
                 let start = self.scene_state();
@@ -153,6 +161,45 @@ impl Session {
         Ok(())
     }
 
+    /// How rough surfaces are, and how much they throw back. A slider on its way is one edit.
+    fn act_of_surfaces(&mut self, command: &Command) -> Result<(), SessionError> {
+        let (now, before) = match command {
+            Command::Friction { value } => {
+                if value.is_some_and(|x| !(0.0..=10.0).contains(&x)) {
+                    return bad("friction must be between 0 and 10");
+                }
+                (*value, self.settings.friction)
+            }
+            Command::Bounce { value } => {
+                if value.is_some_and(|x| !(0.0..=1.0).contains(&x)) {
+                    return bad("bouncing must be between 0 and 1");
+                }
+                (*value, self.settings.bounce)
+            }
+            _ => return Ok(()),
+        };
+        if now == before {
+            return Ok(());
+        }
+        let kind = std::mem::discriminant(command);
+        let rest = self.log.entries.iter().rev().skip(1);
+        let last = rest.into_iter().find_map(|e| match e {
+            Entry::Command(c) => Some(std::mem::discriminant(c)),
+            _ => None,
+        });
+        if last != Some(kind) {
+            let moment = self.moment(None);
+            self.edits.push(moment);
+        }
+        match command {
+            Command::Friction { value } => self.settings.friction = *value,
+            Command::Bounce { value } => self.settings.bounce = *value,
+            _ => {}
+        }
+        self.state.wake();
+        Ok(())
+    }
+
     /// How exactly, how fast, and at what cost.
     fn act_of_accuracy(&mut self, command: &Command) -> Result<(), SessionError> {
         match command {
@@ -182,6 +229,7 @@ impl Session {
                 self.settings.solver_iterations = *count;
             }
             Command::Sleep { on } => self.settings.sleep = *on,
+            Command::Obstacles { on } => self.settings.obstacles = *on,
             Command::Speed { factor } => {
                 if !(1e-3..=1e3).contains(factor) {
                     return bad("the speed must be between 0.001 and 1000");

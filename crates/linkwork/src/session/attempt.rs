@@ -5,14 +5,18 @@ use super::Session;
 use super::budget::is_over;
 use super::command::Mode;
 use super::grip::Grip;
-use super::guard::Cause;
-use super::report::Effort;
+use super::guard::{Cause, LEVER};
+use super::obstacles::Obstacles;
+use super::report::{Effort, Event};
 use super::tick::Done;
+use crate::contact::ContactEventKind;
 use crate::math::Vector;
 use crate::rows::Gaps;
 use crate::solve::SolverKind;
 use crate::state::State;
-use crate::step::{Follow, FollowReport, Method, Rejected, StepConfig, StepReport, Workspace, follow, step};
+use crate::step::{
+    Follow, FollowReport, Method, Rejected, StepConfig, StepReport, Workspace, follow, lead, step,
+};
 use std::cell::Cell;
 
 /// Pieces of one step: a budget does not go with sixty-four of them.
@@ -37,6 +41,9 @@ const ROUGH: f64 = 0.03;
 /// Most islands that are stepped one by one in a second try.
 const MOST_ALONE: usize = 32;
 
+/// Events that wait for a report.
+const MOST_EVENTS: usize = 100;
+
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 const JUMP: &str = "a solid would jump farther than hands and motion explain";
 const TEAR: &str = "the step would tear the mechanism apart";
@@ -57,6 +64,8 @@ impl Session {
             max_rotation: self.settings.max_rotation,
             most_substeps: effort.substeps.max(1) as usize,
             sleep: self.settings.sleep,
+            friction: self.settings.friction,
+            restitution: self.settings.bounce,
             ..StepConfig::default()
         }
     }
@@ -95,7 +104,9 @@ impl Session {
             Some(why) => (0..self.guard.isles.len()).map(|k| (k, why.words())).collect(),
             None => self.judge(&before, gaps, effort.rough),
         };
-        if !wrong.is_empty() {
+        if wrong.is_empty() {
+            self.note_contacts(effort.rough);
+        } else {
             let stepped = report.0.rejected.is_none();
             let rejected = self.second_try(effort, &before, wrong, stepped, &mut done);
             done.rejected = rejected.first().map(|(_, why)| *why);
@@ -110,6 +121,20 @@ impl Session {
         self.curb(&before, &mut done);
         done.missed = !(gaps.worst() <= effort.tolerance);
         self.end(gaps, done)
+    }
+
+    /// Notes who met and who parted in the step.
+    fn note_contacts(&mut self, rough: bool) {
+        let rough = self.rough.as_ref().filter(|_| rough).map(|r| r.workspace());
+        let told = self.touching.after_step(rough.unwrap_or(&self.workspace), &self.state);
+        let room = MOST_EVENTS.saturating_sub(self.events.len());
+        self.events.extend(told.iter().take(room).map(|e| Event {
+            begin: e.kind == ContactEventKind::Begin,
+            time: e.time,
+            since: e.since,
+            solids: e.solids.map(|s| s.0),
+            impulse: e.impulse.to_array(),
+        }));
     }
 
     /// The step by the method that is set.
@@ -326,8 +351,8 @@ impl Session {
                 grip.hold_back(&self.live, &mut self.state, share);
             }
             let aimed = self.state.clone();
-            let after = self.follow_once(effort, Some(self.settings.step), done);
-            if self.is_led(&aimed, gaps.worst(), after.gaps) {
+            let (after, sank) = self.follow_among(effort, Some(self.settings.step), done);
+            if !sank && self.is_led(&aimed, gaps.worst(), after.gaps) {
                 return after.gaps;
             }
             self.state = stepped.clone();
@@ -335,6 +360,38 @@ impl Session {
         }
         done.left_out = true;
         gaps
+    }
+
+    /// [`follow_once`](Self::follow_once), up to whatever stands in the way. The second is true where something sank into
+    /// something else all the same. In time that is a matter of the method: by others than `variational` nothing touches.
+    fn follow_among(&mut self, effort: &Effort, over: Option<f64>, done: &mut Done) -> (FollowReport, bool) {
+        let stops = match over {
+            Some(_) => self.config(effort).method.knows_contact(),
+            None => self.settings.obstacles,
+        };
+        if self.bound {
+            // It belongs to a mechanism with other joints.
+            (self.reach_workspace, self.bound) = (Workspace::default(), false);
+        }
+        let mut obstacles = self.obstacles.take().unwrap_or_else(|| Box::new(Obstacles::new(&self.base)));
+        let mut held: Vec<usize> =
+            self.grips.iter().filter_map(|g| self.guard.isle_of(g.solid.index())).collect();
+        held.sort_unstable();
+        held.dedup();
+        let far = self.grips.iter().map(|g| g.reach(&self.live, &self.state, &self.state));
+        let margin = LEVER * far.fold(0.0, f64::max);
+        let report = if stops && obstacles.look(&self.guard, &self.state, &held, margin) {
+            let among = obstacles.bound(&self.reach, &self.state);
+            let reach = std::mem::replace(&mut self.reach, among);
+            (self.reach_workspace, self.bound) = (Workspace::default(), true);
+            let report = self.follow_once(effort, over, done);
+            self.reach = reach;
+            (report, obstacles.sinks(&self.state))
+        } else {
+            (self.follow_once(effort, over, done), false)
+        };
+        self.obstacles = Some(obstacles);
+        report
     }
 
     fn follow_once(&mut self, effort: &Effort, over: Option<f64>, done: &mut Done) -> FollowReport {
@@ -387,6 +444,35 @@ impl Session {
         }
     }
 
+    /// What a hand lets go of flies on as fast as the hand was, with all that hangs on it. A pull has given its push.
+    pub(super) fn throw(&mut self, hand: u32) {
+        let timed =
+            self.settings.mode == Mode::Dynamic && self.settings.running && !self.history.is_scrubbed();
+        let Some(grip) = self.grips.iter().find(|g| g.hand == hand && g.is_pin()).filter(|_| timed) else {
+            return;
+        };
+        let Some(speed) = grip.hand_speed(&self.live, &self.state) else { return };
+        let Some(isle) = self.guard.isle_of(grip.solid.index()) else { return };
+        let before = self.state.clone();
+        grip.speed_up(&mut self.state, speed);
+        self.grips.iter().for_each(|g| g.switch(&mut self.reach, true));
+        let config = self.follow_config(&self.full_effort());
+        // The last one may belong to a mechanism with obstacles in it.
+        (self.reach_workspace, self.bound) = (Workspace::default(), false);
+        lead(&self.reach, &mut self.state, &mut self.reach_workspace, &config);
+        let (gravity, h) = (self.base.gravity.length(), self.settings.step);
+        let cause = Cause {
+            speed: self.guard.speeds(&before)[isle],
+            reach: h * (speed.0.length() + speed.1.length() * self.base.solid(grip.solid).extent()),
+            held: true,
+            ..Cause::default()
+        };
+        let speeds = self.guard.speeds(&self.state);
+        if !self.state.is_finite() || self.guard.jumps(isle, h * speeds[isle], &cause, gravity, h) {
+            self.state = before;
+        }
+    }
+
     /// One correction without time.
     pub(super) fn pose_once(&mut self, effort: &Effort) -> Done {
         self.history.branch();
@@ -403,14 +489,14 @@ impl Session {
                 grip.switch(&mut self.reach, false);
             }
             let aimed = self.state.clone();
-            let tried = match effort.rough {
-                true => self.rough_pose(effort, &mut done),
-                false => self.follow_once(effort, None, &mut done),
+            let (tried, sank) = match effort.rough {
+                true => (self.rough_pose(effort, &mut done), false),
+                false => self.follow_among(effort, None, &mut done),
             };
             let most = (3.0 * self.left).max(self.torn);
             let shown =
                 if effort.rough { self.state.is_finite() && tried.gaps.worst() <= most } else { false };
-            if shown || self.is_led(&aimed, had, tried.gaps) {
+            if shown || (!sank && self.is_led(&aimed, had, tried.gaps)) {
                 after = Some(tried);
                 break;
             }

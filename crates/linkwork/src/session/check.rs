@@ -24,6 +24,9 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
         budget_ms: None,
         policy: Policy::default(),
         sleep: d.sleep,
+        obstacles: true,
+        friction: None,
+        bounce: None,
     };
     let s = &scene.settings;
     let (now, before) = match now {
@@ -90,6 +93,7 @@ pub(super) fn check_finite(command: &Command) -> Result<(), SessionError> {
         Command::Gravity { value } => numbers.extend(value),
         Command::Speed { factor } => numbers.push(*factor),
         Command::Budget { ms } => numbers.extend(ms),
+        Command::Friction { value } | Command::Bounce { value } => numbers.extend(value),
         Command::AddConstraint { point, point2, axis, value, .. } => {
             numbers.extend(point);
             numbers.extend(point2.iter().flatten());

@@ -182,10 +182,25 @@ pub enum Command {
         /// Let them.
         on: bool,
     },
+    /// Hands stop at obstacles where no time passes, or pass through them.
+    Obstacles {
+        /// Stop.
+        on: bool,
+    },
     /// Free fall.
     Gravity {
         /// Acceleration, world.
         value: [f64; 3],
+    },
+    /// How rough all surfaces are. Commands of this kind in a row are one edit, which can be taken back.
+    Friction {
+        /// Coulomb coefficient; none: what the materials say.
+        value: Option<f64>,
+    },
+    /// How much all surfaces throw back. In a row they are one edit, too.
+    Bounce {
+        /// Restitution, 0 to 1; none: what the materials say.
+        value: Option<f64>,
     },
     /// Simulated seconds per real second.
     Speed {
@@ -249,10 +264,19 @@ impl Command {
     /// Does it set how things move from here on?
     pub(super) fn changes_motion(&self) -> bool {
         use Command::{
-            Gravity, Iterations, Method, Mode, Sleep, Solver, SolverIterations, TimeStep, Tolerance,
+            Bounce, Friction, Gravity, Iterations, Method, Mode, Sleep, Solver, SolverIterations, TimeStep,
+            Tolerance,
         };
-        let rules =
-            matches!(self, Gravity { .. } | Method { .. } | Mode { .. } | Sleep { .. } | TimeStep { .. });
+        let rules = matches!(
+            self,
+            Bounce { .. }
+                | Friction { .. }
+                | Gravity { .. }
+                | Method { .. }
+                | Mode { .. }
+                | Sleep { .. }
+                | TimeStep { .. }
+        );
         let accuracy =
             matches!(self, Iterations { .. } | Solver { .. } | SolverIterations { .. } | Tolerance { .. });
         rules || accuracy

@@ -74,14 +74,14 @@ impl Session {
         self.grips.clear();
         if !Arc::ptr_eq(&self.document, &moment.document) {
             let (old, new) = (&self.document.scene, &moment.document.scene);
-            let (now, then) = (&mut self.settings, moment.settings);
+            let (now, then) = (&mut self.settings, &moment.settings);
             if old.mechanism.gravity != new.mechanism.gravity {
                 now.gravity = then.gravity;
             }
             if old.settings != new.settings {
                 // What a text can set; the rest is the user's.
-                let Settings { mode, running, gravity, speed, policy, .. } = now.clone();
-                *now = Settings { mode, running, gravity, speed, policy, ..then };
+                let Settings { mode, running, gravity, speed, policy, obstacles, .. } = now.clone();
+                *now = Settings { mode, running, gravity, speed, policy, obstacles, ..then.clone() };
                 self.pace = pace(now);
             }
             self.warnings.clone_from(&moment.document.lints);
@@ -90,6 +90,7 @@ impl Session {
             self.base.gravity = Vector::from_array(self.settings.gravity);
             self.size_up();
         }
+        (self.settings.friction, self.settings.bounce) = (moment.settings.friction, moment.settings.bounce);
         for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
             let id = JointId(k as u32);
             if self.base.joint(id).enabled != *on {
@@ -97,6 +98,7 @@ impl Session {
             }
         }
         self.state = moment.state;
+        self.touching.restart();
         self.rebuild();
     }
 
@@ -203,6 +205,7 @@ impl Session {
         base.gravity = Vector::from_array(self.settings.gravity);
         self.base = base;
         self.state = state;
+        self.touching.restart();
         self.size_up();
         self.rebuild();
         self.warnings.clone_from(&self.document.lints);

@@ -40,6 +40,13 @@ const PULL: f64 = 20.0;
 /// The largest pull, in weights of the effective mass and of all that hangs on it.
 const PULL_FORCE: f64 = 15.0;
 const PULL_LOAD: f64 = 4.0;
+/// The speed of a throw is that of the hand over this time, seconds: events of a pointer come unevenly, and the last step
+/// alone would tell anything between rest and twice the speed.
+const THROW: f64 = 0.15;
+/// A hand that was not heard of for so long rests, seconds.
+const RESTS: f64 = 0.11;
+/// Where the hand was lately, most.
+const PATH: usize = 32;
 /// Weight counts in forces even where nothing falls.
 const LEAST_GRAVITY: f64 = 9.81;
 
@@ -64,6 +71,8 @@ pub(super) struct Grip {
     pub target: Pose,
     /// From the hand's turn to the solid's.
     pub grasp: Rotation,
+    /// Where the hand was lately: time, place, turn.
+    path: Vec<(f64, Pose)>,
     /// Effective mass of the grabbed point, for a pull.
     mass: f64,
     /// Mass of everything that hangs together with it.
@@ -107,6 +116,7 @@ impl Grip {
             resume: at,
             target: at,
             grasp: turned.inverse() * pose.rotation,
+            path: Vec::new(),
             mass: match mode {
                 GripMode::Pull => effective_mass(m, s, island, solid, at.translation),
                 _ => weight(&solid),
@@ -232,6 +242,36 @@ impl Grip {
     /// The tracker starts again from the grabbed point, wherever that is now.
     pub fn regrip(&mut self, m: &Mechanism, s: &State) {
         self.resume = self.held(m, s);
+    }
+
+    /// Notes where the hand is now.
+    pub fn note(&mut self, time: f64) {
+        // Who goes back in time begins anew.
+        self.path.retain(|(t, _)| *t <= time && time - *t <= 2.0 * THROW);
+        if self.path.len() >= PATH {
+            self.path.remove(0);
+        }
+        self.path.push((time, self.target));
+    }
+
+    /// How fast the hand is, and how fast it turns; none where it rests, is out of reach, or was just there.
+    pub fn hand_speed(&self, m: &Mechanism, s: &State) -> Option<(Vector, Vector)> {
+        let (last, to) = self.path.last()?;
+        let first = self.path.iter().find(|(t, _)| last - t <= THROW)?;
+        let time = last - first.0;
+        if !(time > 0.0) || s.time - last > RESTS {
+            return None;
+        }
+        let speed = (to.translation - first.1.translation) / time;
+        let turn = log(to.rotation * first.1.rotation.inverse()) / time;
+        let away = self.held(m, s).translation.distance(self.target.translation);
+        (away <= speed.length() * (THROW + LAG)).then_some((speed, turn))
+    }
+
+    /// The tracker goes as the hand does.
+    pub fn speed_up(&self, s: &mut State, (speed, turn): (Vector, Vector)) {
+        s.velocities[self.tracker.index()] = speed;
+        s.spins[self.tracker.index()] = turn;
     }
 
     /// Where the grabbed point is, and how the solid is turned.

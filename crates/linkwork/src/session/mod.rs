@@ -37,6 +37,7 @@ mod guard;
 mod heft;
 mod history;
 mod log;
+mod obstacles;
 mod report;
 mod rough;
 mod tick;
@@ -46,8 +47,8 @@ pub use document::Files;
 pub use grip::MOST_HANDS;
 pub use log::{Entry, Log, ReplayError, VERSION, replay, replay_with};
 pub use report::{
-    Effort, Energies, Gap, GrabReport, Islands, Limit, Momenta, Receipt, Settings, TickReport, Timeline,
-    WorstJoint,
+    Contacts, Effort, Energies, Event, Gap, GrabReport, Islands, Limit, Momenta, Receipt, Settings,
+    TickReport, Timeline, WorstJoint,
 };
 
 use crate::math::{Pose, Rotation, Vector};
@@ -102,6 +103,10 @@ pub struct Session {
     fresh: bool,
     /// Islands of the scene, and what their steps may do.
     guard: Guard,
+    /// What hands stop at; made when a hand is first followed.
+    obstacles: Option<Box<obstacles::Obstacles>>,
+    /// Hands were followed with obstacles among the joints: `reach_workspace` belongs to those.
+    bound: bool,
     /// For steps that cannot afford a factorisation; made when the first one is due.
     rough: Option<Box<Rough>>,
     /// Real seconds since a hand last moved.
@@ -110,6 +115,9 @@ pub struct Session {
     settled: bool,
     /// The workspace holds the forces of the state.
     forces_known: bool,
+    /// Who touches whom, and what happened since the last report.
+    touching: crate::contact::ContactEvents,
+    events: Vec<Event>,
     /// How carefully hands are followed just now.
     damping: f64,
     /// Largest gap as last measured, and the gap that no step may open.
@@ -160,10 +168,14 @@ impl Session {
             rough_cost: budget::Cost::default(),
             fresh: true,
             guard: Guard::default(),
+            obstacles: None,
+            bound: false,
             rough: None,
             since_drag: f64::INFINITY,
             settled: false,
             forces_known: false,
+            touching: Default::default(),
+            events: Vec::new(),
             damping: 0.0,
             gap: 0.0,
             torn: 0.0,
@@ -207,6 +219,11 @@ impl Session {
         let sleeps = self.settings.mode == Mode::Dynamic;
         let all = self.workspace.sleepers().filter(|s| sleeps && s.index() < self.base.solids().len());
         all.collect()
+    }
+    /// Where solids touch: the `most` points that push hardest, in the order of their shapes. After a [`Session::tick`] or
+    /// [`Session::look`].
+    pub fn contact_points(&self, most: usize) -> Vec<crate::contact::ContactPoint> {
+        self.workspace.strongest_contacts(&self.state, most)
     }
     /// Poses of all solids of the scene, the world first.
     pub fn poses(&self) -> impl Iterator<Item = Pose> + '_ {
@@ -397,6 +414,7 @@ impl Session {
             out.released.extend(self.grips.drain(..).map(|g| g.hand));
         }
         self.state = state;
+        self.touching.restart();
         self.rebuild();
     }
 
@@ -451,6 +469,8 @@ impl Session {
         self.meter = Meter::default();
         self.rows = Rows::default();
         self.guard = Guard::new(&self.base);
+        self.obstacles = None;
+        self.bound = false;
         self.rough = None;
         self.fresh = true;
         self.damping = 0.0;

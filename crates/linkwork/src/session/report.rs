@@ -35,6 +35,15 @@ pub struct Settings {
     /// Islands that have come to rest are not stepped until something wakes them.
     #[serde(default = "on")]
     pub sleep: bool,
+    /// Hands stop at obstacles where no time passes, instead of passing through them.
+    #[serde(default = "on")]
+    pub obstacles: bool,
+    /// Coulomb coefficient of all surfaces; none: what their materials say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction: Option<f64>,
+    /// Restitution of all surfaces, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounce: Option<f64>,
 }
 
 fn on() -> bool {
@@ -182,6 +191,30 @@ pub struct Momenta {
     pub angular: [f64; 3],
 }
 
+/// What touches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contacts {
+    /// Points that push, those of sleepers included.
+    pub points: u32,
+    /// Solids that met or parted in the tick: the first hundred.
+    pub events: Vec<Event>,
+}
+
+/// Two solids met or parted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// They met; otherwise they parted.
+    pub begin: bool,
+    /// End of the step in which it happened, simulated seconds.
+    pub time: f64,
+    /// When they had met.
+    pub since: f64,
+    /// Places in the mechanism.
+    pub solids: [u32; 2],
+    /// Impulse on the second one, N s: of the step in which they met, or all of it until they parted.
+    pub impulse: [f64; 3],
+}
+
 /// The recorded past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
@@ -230,6 +263,9 @@ pub struct TickReport {
     /// What stood still.
     #[serde(default)]
     pub islands: Islands,
+    /// What touches.
+    #[serde(default)]
+    pub contacts: Contacts,
     /// The recorded past.
     pub timeline: Timeline,
     /// [`super::Session::hash`], sixteen hexadecimal digits.

@@ -28,6 +28,11 @@ pub(super) struct Rough {
 }
 
 impl Rough {
+    /// Of the last step.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
     fn new(session: &Session) -> Self {
         let mut timed = session.base.clone();
         for grip in &session.grips {

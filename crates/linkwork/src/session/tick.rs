@@ -128,6 +128,7 @@ impl Session {
         self.log.push(Entry::Shown { count });
         if let Some(state) = self.history.go(i64::from(count)).0.cloned() {
             self.state = state;
+            self.touching.restart();
             self.rebuild();
         }
     }
@@ -189,6 +190,12 @@ impl Session {
         let known = self.forces_known.then_some((&self.workspace, &self.reach_workspace));
         let tolerance = self.settings.tolerance;
         let grabs = self.grips.iter().map(|g| g.report(&self.live, &self.state, known, tolerance)).collect();
+        let config = self.config(&self.full_effort());
+        self.workspace.look(&self.live, &config);
+        let contacts = Contacts {
+            points: crate::step::Workspace::contact_count(&self.state) as u32,
+            events: std::mem::take(&mut self.events),
+        };
         let e = self.meter.energy(&self.base, &self.state);
         let p = self.meter.momentum(&self.base, &self.state);
         TickReport {
@@ -210,6 +217,7 @@ impl Session {
             momentum: Momenta { linear: p.linear.to_array(), angular: p.angular.to_array() },
             rejected: self.rejected.map(str::to_owned),
             islands: self.islands(),
+            contacts,
             timeline: self.history.timeline(),
             hash: hex(self.hash()),
         }

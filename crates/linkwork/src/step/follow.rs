@@ -260,6 +260,17 @@ fn velocities(
     iterations
 }
 
+/// Velocities alone: what yields goes where its other side goes, everything else keeps still. For a hand that lets go.
+pub(crate) fn lead(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig) {
+    let w = &mut w.whole;
+    w.begin(m, c);
+    fill(m, s, w, true);
+    w.lambda.clear();
+    w.lambda.resize(w.rows.len(), 0.0);
+    velocities(m, s, w, c, c.dt, false);
+    w.forget();
+}
+
 /// What a grip pulled with in the last [`follow`] over a step: force on the second solid.
 pub(crate) fn grip_force(w: &Workspace, joint: JointId) -> Vector {
     let w = &w.whole;

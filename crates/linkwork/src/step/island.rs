@@ -163,6 +163,7 @@ impl Island {
             (outcome.done.iterations, outcome.done.solver_iterations) = spent;
             if best.is_none_or(|b| outcome.is_better_than(&b)) {
                 std::mem::swap(&mut self.best, &mut self.trial);
+                w.touch.tally.keep();
                 best = Some(outcome);
             }
             let good = outcome.is_good() || (outcome.rejected.is_none() && !retries);

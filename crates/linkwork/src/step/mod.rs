@@ -20,6 +20,7 @@ pub mod assemble;
 mod baumgarte;
 mod bounce;
 mod care;
+mod contacts;
 mod displacement;
 mod energy;
 mod follow;
@@ -44,8 +45,8 @@ mod work;
 mod workspace;
 
 pub use energy::EnergyReport;
-pub(crate) use follow::grip_force;
 pub use follow::{Follow, FollowReport, follow};
+pub(crate) use follow::{grip_force, lead};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
 pub use work::Reaction;
@@ -85,6 +86,10 @@ pub struct StepConfig<'a> {
     pub sleep: bool,
     /// Solids touch each other. Only `variational` knows how; by other methods they pass through each other.
     pub contacts: bool,
+    /// Coulomb coefficient of all pairs, instead of what their materials say.
+    pub friction: Option<f64>,
+    /// Restitution of all pairs, likewise.
+    pub restitution: Option<f64>,
     /// True ends the work as soon as the state is usable.
     pub out_of_time: Option<&'a dyn Fn() -> bool>,
     /// Seconds, for the stage timings in the report. The library has no clock of its own.
@@ -105,6 +110,8 @@ impl Default for StepConfig<'_> {
             squared_distances: false,
             sleep: true,
             contacts: true,
+            friction: None,
+            restitution: None,
             out_of_time: None,
             clock: None,
         }
@@ -313,6 +320,9 @@ impl Plain {
             squared_distances,
             sleep,
             contacts,
+            // Pairs were handed out with them.
+            friction: None,
+            restitution: None,
             out_of_time: None,
             clock: None,
         }

@@ -6,7 +6,7 @@
 use super::StepConfig;
 use super::island::Island;
 use super::touch::Pair;
-use crate::contact::{Broad, Colliders};
+use crate::contact::{Broad, Collider, Colliders};
 use crate::math::Pose;
 use crate::mechanism::Mechanism;
 use crate::solid::{Kernel, SolidId};
@@ -29,6 +29,8 @@ pub(super) struct Near {
     had: (Vec<u32>, Vec<(u32, SolidId)>),
     /// Per assembly: the place of its island.
     island: Vec<u32>,
+    /// Friction and restitution of all pairs, where they are not those of the materials.
+    set: (Option<f64>, Option<f64>),
 }
 
 const NONE: u32 = u32::MAX;
@@ -48,8 +50,17 @@ impl Near {
         self.had = (Vec::new(), Vec::new());
     }
 
+    /// Shapes alone.
+    pub fn look(&mut self, m: &Mechanism, c: &StepConfig) {
+        self.set = (c.friction, c.restitution);
+        if self.colliders.all.is_empty() {
+            self.rebuild(m, std::iter::empty());
+        }
+    }
+
     /// Finds the pairs that may touch within the step. True when other assemblies belong together than before.
     pub fn update(&mut self, m: &Mechanism, s: &State, c: &StepConfig) -> bool {
+        self.set = (c.friction, c.restitution);
         let Self { had, root, touched, pairs, .. } = self;
         had.0.clone_from(root);
         had.1.clone_from(touched);
@@ -130,13 +141,16 @@ impl Near {
         if self.colliders.all.is_empty() {
             return;
         }
-        islands.iter_mut().for_each(|i| i.work.touch.pairs.clear());
+        islands.iter_mut().for_each(|i| {
+            i.work.touch.pairs.clear();
+            i.work.touch.tally.clear();
+        });
         for pair in &self.pairs {
             let [a, b] = pair.map(|k| &self.colliders.all[k as usize]);
             let home = [a, b].map(|c| self.home[c.solid.index()]).into_iter().find(|h| *h != NONE);
             let Some(home) = home else { continue };
             let island = &mut islands[self.island[home as usize] as usize];
-            let (friction, restitution) = self.colliders.surface(a, b);
+            let (friction, restitution) = self.surface(a, b);
             let local = |id: SolidId| island.part.solids.binary_search(&id).unwrap_or(0);
             let pose = |c: &crate::contact::Collider| {
                 let i = c.solid.index();
@@ -150,6 +164,17 @@ impl Near {
             }
             touch.pairs.push(pair);
         }
+    }
+
+    /// All colliders, and the pairs of them that were near each other when the last step began.
+    pub fn pairs(&self) -> (&Colliders, &[[u32; 2]]) {
+        (&self.colliders, &self.pairs)
+    }
+
+    /// Friction and restitution between two colliders, as the last step had them.
+    pub fn surface(&self, a: &Collider, b: &Collider) -> (f64, f64) {
+        let (friction, restitution) = self.colliders.surface(a, b);
+        (self.set.0.unwrap_or(friction), self.set.1.unwrap_or(restitution))
     }
 
     /// The island of a block of rows.

@@ -13,6 +13,7 @@
 
 mod impact;
 mod stages;
+mod tally;
 
 use super::{IslandWork, StepConfig};
 use crate::contact::{Colliders, ContactKey, ContactReport, Narrow, Point};
@@ -139,6 +140,8 @@ pub(crate) struct Touch {
     /// Energy that pushing out brought in this step.
     pub lifted: f64,
     pub report: ContactReport,
+    /// Impulses of the step.
+    pub tally: tally::Tally,
 }
 
 /// Parts of a second that pushing out takes for a depth of the size of what overlaps.
@@ -168,6 +171,7 @@ impl Touch {
     /// A step is tried from its start.
     pub fn begin_attempt(&mut self) {
         (self.report, self.lifted) = (ContactReport::default(), 0.0);
+        self.tally.restart();
     }
 
     /// Rows or factor are others.

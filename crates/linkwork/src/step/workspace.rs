@@ -31,7 +31,7 @@ pub struct Workspace {
     made_of: Option<(u64, [usize; 4])>,
     /// What joints and springs hold together; islands are made of these, and contact joins them.
     assemblies: Vec<Assembly>,
-    near: super::near::Near,
+    pub(super) near: super::near::Near,
     /// The whole mechanism at once, for inverse kinematics.
     pub(super) whole: IslandWork,
     solver: &'static str,
@@ -67,6 +67,11 @@ impl Workspace {
             self.regroup(m, new);
         }
         self.near.hand_out(state, &mut self.islands);
+    }
+
+    /// It has seen a mechanism.
+    pub(super) fn is_made(&self) -> bool {
+        self.made_of.is_some()
     }
 
     /// Makes islands of the assemblies that are near each other.

@@ -244,6 +244,9 @@ impl IslandWork {
             }
             self.wrenches = sum;
         }
+        if !t.withdrawn {
+            t.count(|c| c.applied);
+        }
         t.contacts.clear();
         self.touch = t;
     }
@@ -294,6 +297,7 @@ impl IslandWork {
     /// Remembers the forces, and tells how deep things are in each other.
     pub(in crate::step) fn remember_contacts(&mut self, s: &mut State, h: f64) {
         let t = &mut self.touch;
+        t.count(|c| c.total);
         let share = if t.withdrawn { 1.0 } else { 0.5 };
         let memory = &mut s.memory.own_mut().contacts;
         memory.clear();

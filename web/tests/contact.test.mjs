@@ -1,0 +1,176 @@
+// Contact in the page: points, forces and friction cones, blows, friction and bouncing as sliders, throwing.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { closeBrowser, command, drawn, frame, frames, grip, join, open, pictures, scratch, serve, settings, until, write } from './harness.mjs';
+
+const SCENE = `scene gravity 0 -9.81 0; end
+material wood: friction 0.5; end
+solid floor: kernel fixed; shape plane 0 1 0; material wood; end
+solid box: shape box 0.6 0.4 0.6; mass 3; at 0 0.2 0; material wood; end
+solid ramp: kernel fixed; shape box 2 0.2 1; at 2.2 0.75 0; turn 0 0 1 -35 deg; material wood; end
+solid puck: shape box 0.3 0.2 0.3; mass 1; at 1.8238 1.2580 0; turn 0 0 1 -35 deg; material wood; end
+solid ball: shape sphere 0.15; mass 2; at -1 0.15 0; material wood; end
+`;
+
+let server, page;
+before(async () => {
+  const file = join(scratch(), 'touch.lw');
+  write(file, SCENE);
+  server = await serve(file);
+  page = await open(server.address);
+});
+after(async () => {
+  server.stop();
+  await closeBrowser();
+});
+
+const place = async (name) => {
+  const at = await page.evaluate((name) => linkwork.app.scene.solids.findIndex((s) => s.name === name), name);
+  return (await frame(page)).poses.slice(7 * (at - 1), 7 * (at - 1) + 3);
+};
+
+async function startOver() {
+  await command(page, { do: 'mode', mode: 'dynamic' });
+  await command(page, { do: 'run', on: false });
+  await command(page, { do: 'reset' });
+  await frames(page, 2);
+}
+
+/** Marks of one colour that the overlay of contacts draws. */
+const marks = () =>
+  page.evaluate(() => {
+    const o = linkwork.overlays;
+    const colors = (m) => Array.from({ length: m.mesh.count }, (_, i) => {
+      const c = new linkwork.THREE.Color();
+      m.mesh.getColorAt(i, c);
+      return c.getHexString();
+    });
+    return { funnels: colors(o.funnels), dots: colors(o.overDots), arrows: colors(o.cones) };
+  });
+
+test('contacts are drawn: points, forces and cones, blue where they stick and orange where they slide', async () => {
+  await startOver();
+  await page.click('[data-panel=settings]');
+  await page.check('#overlay-contacts');
+  for (const key of ['joints', 'gaps']) await page.uncheck(`#overlay-${key}`);
+  await command(page, { do: 'step', count: 12 });
+  await until('points are told', async () => (await frame(page)).contacts.length >= 8);
+  await drawn(page, 2);
+  const f = await frame(page);
+  const named = await page.evaluate(() => linkwork.app.scene.solids.map((s) => s.name));
+  const force = (a, b) => {
+    const all = f.contacts.filter((c) => named[c.solids[0]] === a && named[c.solids[1]] === b);
+    return [all.length, all.reduce((sum, c) => sum.map((x, k) => x + c.force[k]), [0, 0, 0]), all.every((c) => c.slides)];
+  };
+  const [points, weight, slides] = force('floor', 'box');
+  assert.equal(points, 4);
+  assert.ok(Math.abs(weight[1] - 3 * 9.81) < 0.01 && Math.hypot(weight[0], weight[2]) < 0.01, `${weight}`);
+  assert.equal(slides, false);
+  assert.equal(force('ramp', 'puck')[2], true, 'the puck slides at 35 degrees');
+  const drawnNow = await marks();
+  const [sticks, slide] = ['2463b8', 'd9620a'].map((c) => drawnNow.funnels.filter((x) => x === c).length);
+  assert.equal(sticks + slide, f.contacts.length, 'a cone per point');
+  assert.ok(sticks >= 5 && slide >= 2, `${sticks} stick, ${slide} slide`);
+  assert.equal(drawnNow.dots.length, f.contacts.length);
+  await until('the receipt counts them', async () => new RegExp(`${f.points} contacts`).test(await page.locator('#receipt').innerText()));
+  await page.screenshot({ path: `${pictures}/contacts.png` });
+  await page.uncheck('#overlay-contacts');
+  await drawn(page, 2);
+  assert.equal((await marks()).funnels.length, 0);
+  for (const key of ['joints', 'gaps']) await page.check(`#overlay-${key}`);
+});
+
+test('friction is a slider that can be taken back', async () => {
+  await startOver();
+  await command(page, { do: 'run', on: true });
+  await page.locator('#friction').fill('1.2');
+  await until('it is set', async () => (await settings(page)).friction === 1.2);
+  assert.equal(await page.locator('output[for=friction]').innerText(), '1.20');
+  await frames(page, 40);
+  const before = await place('puck');
+  await frames(page, 30);
+  const after = await place('puck');
+  assert.ok(Math.hypot(...after.map((x, k) => x - before[k])) < 1e-3, 'the puck sticks to its ramp');
+  await page.locator('#friction').fill('0.05');
+  await until('it slides', async () => (await place('puck'))[0] > 2.2);
+  await command(page, { do: 'undo' });
+  await until('undone', async () => (await settings(page)).friction === undefined);
+  await until('the slider says so', async () => (await page.locator('output[for=friction]').innerText()) === 'as in the scene');
+  await page.locator('#bounce').fill('0.8');
+  await until('it is set', async () => (await settings(page)).bounce === 0.8);
+  await page.locator('#bounce').fill('-0.05');
+  await until('and back', async () => (await settings(page)).bounce === undefined);
+});
+
+/** Takes the ball and drags it down, into the floor. */
+async function dragDown() {
+  await startOver();
+  await command(page, { do: 'mode', mode: 'kinematic' });
+  const from = await grip(page, 'ball', [0, 0, 0]);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await until('it is held', async () => (await frame(page)).grabs.length === 1);
+  for (let k = 1; k <= 15; k++) {
+    await page.mouse.move(from.x, from.y + 8 * k);
+    await frames(page, 2);
+  }
+}
+
+test('a hand stops at obstacles in kinematic mode, unless that is switched off', async () => {
+  await dragDown();
+  await frames(page, 20);
+  const above = await place('ball');
+  await page.mouse.up();
+  assert.ok(above[1] > 0.149, `the floor is in its way: ${above}`);
+  await page.uncheck('#obstacles');
+  await until('it is switched off', async () => (await settings(page)).obstacles === false);
+  await dragDown();
+  await until('it goes through', async () => (await place('ball'))[1] < 0.1);
+  await page.mouse.up();
+  await page.check('#obstacles');
+  await until('it is switched on', async () => (await settings(page)).obstacles === true);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a ball that is let go on the way flies with the speed of the pointer, and its blow is told', async () => {
+  await startOver();
+  await command(page, { do: 'run', on: true });
+  await frames(page, 5);
+  const from = await grip(page, 'ball', [0, 0, 0]);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await until('it is held', async () => (await frame(page)).grabs.length === 1);
+  // Slowly up, then fast to the side.
+  for (let k = 1; k <= 10; k++) {
+    await page.mouse.move(from.x, from.y - 16 * k);
+    await frames(page, 2);
+  }
+  // At an even speed by the session's own clock, however busy the machine is.
+  const targets = [];
+  const begin = (await frame(page)).time;
+  for (let t = 0; t < 0.9; ) {
+    const f = await frame(page);
+    t = f.time - begin;
+    await page.mouse.move(from.x - 120 * t, from.y - 160);
+    if (f.grabs[0]) targets.push([f.time, f.grabs[0].target]);
+  }
+  await page.mouse.up();
+  const free = await until('it flies', async () => {
+    const f = await frame(page);
+    return f.grabs.length === 0 ? f : null;
+  });
+  const at = await place('ball');
+  await frames(page, 8);
+  const later = await frame(page);
+  const there = await place('ball');
+  const time = later.time - free.time;
+  const speed = [0, 2].map((k) => (there[k] - at[k]) / time);
+  const late = targets.filter(([t]) => t > targets.at(-1)[0] - 0.5);
+  const hand = [0, 2].map((k) => (late.at(-1)[1][k] - late[0][1][k]) / (late.at(-1)[0] - late[0][0]));
+  const [fast, wanted] = [Math.hypot(...speed), Math.hypot(...hand)];
+  assert.ok(wanted > 0.3, `the hand was fast enough to tell: ${wanted}`);
+  assert.ok(Math.abs(fast - wanted) < 0.35 * wanted, `it flies at ${fast} m/s, the hand had ${wanted} m/s`);
+  await page.keyboard.press('p');
+  await until('the blow is listed', async () => /floor and ball meet, [\d.]+ N s/.test(await page.locator('#contact-events').innerText().catch(() => '')));
+  assert.deepEqual(page.complaints, []);
+});
