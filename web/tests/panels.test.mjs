@@ -208,9 +208,9 @@ test('the budget slider changes the receipt, and the achieved error stands besid
 test('what has come to rest sleeps: paler, counted, and awake at a touch', async () => {
   const still = `scene gravity 0 -9.81 0; end
 solid still: shape box 0.3 1 0.3 at 0 -0.5 0; mass 1; color 0.85 0.3 0.25; end
-solid swings: shape box 1 0.3 0.3 at 0.5 0 0; mass 1; color 0.25 0.45 0.85; at 1 0 0; end
+solid swings: shape box 1 0.3 0.3 at 0.5 0 0; mass 1; color 0.25 0.45 0.85; at 3 0 0; end
 joint a: ball; object2 still; end
-joint b: ball; object2 swings; frame1 1 0 0; end`;
+joint b: ball; object2 swings; frame1 3 0 0; end`;
   const before = await text();
   await command(page, { do: 'set-text', text: still });
   await command(page, { do: 'mode', mode: 'dynamic' });
@@ -412,7 +412,7 @@ test('plots show data, and give it away as CSV', async () => {
   await until('samples come', () => page.evaluate(() => linkwork.plots.rows() > 30));
   const inked = await until('curves are drawn', () =>
     page.locator('.chart canvas').evaluateAll((all) =>
-      all.length === 5 &&
+      all.length === 6 &&
       all.every((c) => {
         const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
         let colours = 0;
