@@ -413,11 +413,14 @@ impl Session {
         if !self.state.is_finite() || !(gaps.worst() <= open) {
             return false;
         }
+        let reaches = self.grips.iter().map(|g| g.reach(&self.live, before, before));
+        let farthest = reaches.fold(0.0, f64::max);
         (0..self.guard.isles.len()).all(|k| {
             let held = self.grips.iter().filter(|g| self.guard.isle_of(g.solid.index()) == Some(k));
             let reach = held.map(|g| g.reach(&self.live, before, before)).fold(-1.0, f64::max);
             let travel = self.guard.travel(k, before, &self.state);
-            // Without a hand it only closes gaps.
+            // Without a hand it only closes gaps, or is pushed by what hands move.
+            let reach = if reach < 0.0 && self.bound { farthest } else { reach };
             let led = reach < 0.0 || travel <= self.guard.allowed_correction(k, reach, had);
             led && !self.guard.flips(&self.base, k, before, &self.state)
         })

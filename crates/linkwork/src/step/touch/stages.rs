@@ -90,8 +90,9 @@ impl IslandWork {
         self.asks.clear();
         self.asks.resize(n, crate::rows::NOTHING);
         self.solve_touching(piece.c, 1e-3 * piece.c.tolerance);
+        let share = self.touch.calm(&self.dq);
         for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
-            let mut dq = self.dq[i];
+            let mut dq = self.dq[i].map(|x| share * x);
             let angle = Vector::new(dq[3], dq[4], dq[5]).length();
             if angle > piece.c.max_rotation {
                 dq[3..].iter_mut().for_each(|x| *x *= piece.c.max_rotation / angle);
@@ -320,6 +321,22 @@ impl IslandWork {
 }
 
 impl Touch {
+    /// The share of a motion that takes no point, and no solid, farther than some times what is asked for: what is squeezed
+    /// between two that do not give way has nowhere to go, and must not be shot out.
+    fn calm(&self, dq: &[[f64; 6]]) -> f64 {
+        const FAR: f64 = 4.0;
+        let asked = self.contacts.iter().map(|c| c.low[0]).fold(0.0, f64::max);
+        let mut farthest = 0.0_f64;
+        for c in &self.contacts {
+            for (i, arm) in c.solids.iter().zip(&c.arms) {
+                let x = &dq[*i];
+                let (way, turn) = (Vector::new(x[0], x[1], x[2]), Vector::new(x[3], x[4], x[5]));
+                farthest = farthest.max(way.length()).max((way + turn.cross(*arm)).length());
+            }
+        }
+        if farthest > FAR * asked { FAR * asked / farthest } else { 1.0 }
+    }
+
     /// Gaps as they are at `s`, of points that push on something that turned so far that a line is not good enough: corners
     /// go round in circles, and rows that are linear in the displacement would lift what rocks on them.
     fn measure(&mut self, piece: &Piece, s: &State, round: usize) {
