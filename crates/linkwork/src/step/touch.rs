@@ -144,6 +144,8 @@ pub(crate) struct Touch {
     pub tally: tally::Tally,
 }
 
+/// More points than this take part at once.
+const HEAP: usize = 500;
 /// Parts of a second that pushing out takes for a depth of the size of what overlaps.
 const PUSH: f64 = 0.5;
 
@@ -428,6 +430,10 @@ impl Touch {
     ) -> ConeReport {
         // A quarter of what is let through: what the solver leaves open must not take anybody on.
         let mut sum = ConeReport::default();
+        if self.contacts.len() > HEAP {
+            // Sweeps find out by themselves who pushes.
+            self.contacts.iter_mut().for_each(|c| c.taken |= c.active);
+        }
         for _ in 0..50 {
             let taken = self.contacts.iter().filter(|c| c.taken).count();
             self.lay(upper, lambda, dq);

@@ -28,7 +28,7 @@ pub(super) struct Bodies {
 
 const NONE: u32 = u32::MAX;
 /// More operations than this for one factorisation are not worth it.
-const MOST_COST: usize = 1_000_000;
+const MOST_COST: usize = 3_000_000;
 
 impl Bodies {
     /// Can the problem be solved this way? Finds the pattern, and the order of elimination if it is a new one.
