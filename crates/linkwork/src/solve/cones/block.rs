@@ -24,10 +24,10 @@ impl Block {
         let s = |i: usize, j: usize| d[i][j] - d[i][0] * d[0][j] / nn;
         let (a, b, c) = (s(1, 1), s(1, 2), s(2, 2));
         let (half, mean) = (0.5 * (a - c), 0.5 * (a + c));
-        let root = half.hypot(b);
+        let root = length(half, b);
         let (x, y) = if half >= 0.0 { (half + root, b) } else { (b, root - half) };
-        let length = x.hypot(y);
-        let axis = if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] };
+        let size = length(x, y);
+        let axis = if size > 0.0 { [x / size, y / size] } else { [1.0, 0.0] };
         // Rounding may leave a little less than nothing.
         let own = [(mean + root).max(0.0), (mean - root).max(0.0)];
         Self { d, friction, stuck, inverse: invert(&d), own, axis }
@@ -39,7 +39,7 @@ impl Block {
             force.fill(0.0);
             return;
         }
-        let (size, most) = (force[1].hypot(force[2]), self.friction * force[0]);
+        let (size, most) = (length(force[1], force[2]), self.friction * force[0]);
         if size > most {
             let share = most / size;
             (force[1], force[2]) = (force[1] * share, force[2] * share);
@@ -81,9 +81,9 @@ impl Block {
 pub(crate) fn contact_residual(v: &[f64; 3], force: &[f64; 3], friction: f64, d: [f64; 2]) -> f64 {
     let normal = if v[0] < d[0] * force[0] { v[0].abs() } else { d[0] * force[0].abs() };
     let z = [force[1] - v[1] / d[1], force[2] - v[2] / d[1]];
-    let (size, most) = (z[0].hypot(z[1]), friction * force[0].max(0.0));
+    let (size, most) = (length(z[0], z[1]), friction * force[0].max(0.0));
     let share = if size > most { most / size } else { 1.0 };
-    let off = (force[1] - share * z[0]).hypot(force[2] - share * z[1]) * d[1];
+    let off = length(force[1] - share * z[0], force[2] - share * z[1]) * d[1];
     super::larger(normal, if d[1] > 0.0 { off } else { 0.0 })
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn solve_block(b: &Block, q: &[f64; 3]) -> [f64; 3] {
     }
     let i = &b.inverse;
     let stick: [f64; 3] = std::array::from_fn(|k| -(i[k][0] * q[0] + i[k][1] * q[1] + i[k][2] * q[2]));
-    if stick[0] >= 0.0 && stick[1].hypot(stick[2]) <= mu * stick[0] {
+    if stick[0] >= 0.0 && length(stick[1], stick[2]) <= mu * stick[0] {
         return stick;
     }
     let p = [q[1] - d[1][0] * q[0] / d[0][0], q[2] - d[2][0] * q[0] / d[0][0]];
@@ -113,7 +113,7 @@ pub(crate) fn solve_block(b: &Block, q: &[f64; 3]) -> [f64; 3] {
     };
     let beyond = |slip: f64| {
         let (n, t) = at(slip);
-        t[0].hypot(t[1]) - mu * n
+        length(t[0], t[1]) - mu * n
     };
     // Bracket: friction vanishes as the slip grows.
     let scale = 0.5 * (d[1][1] + d[2][2]);
@@ -150,9 +150,14 @@ pub(crate) fn solve_block(b: &Block, q: &[f64; 3]) -> [f64; 3] {
     if !(n > 0.0) {
         return [0.0; 3];
     }
-    let (size, most) = (t[0].hypot(t[1]), mu * n);
+    let (size, most) = (length(t[0], t[1]), mu * n);
     let share = if size > most { most / size } else { 1.0 };
     [n, share * t[0], share * t[1]]
+}
+
+/// Of two numbers; the same on every machine, unlike `hypot`.
+pub(super) fn length(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
 }
 
 fn invert(d: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {

@@ -14,7 +14,7 @@
 //!
 //! What `u` is, is the space's affair: motions of solids (`bodies.rs`) or forces over a formed matrix (`matrix.rs`).
 
-use super::block::Block;
+use super::block::{Block, length};
 use super::{ConeProblem, Curve, larger};
 use crate::solve::Work;
 
@@ -305,7 +305,7 @@ struct Way {
 impl Way {
     fn note(&mut self, l: &[f64; 3], slope: &mut [[f64; 3]; 3], sliding: Option<f64>) {
         let along = self.force[0] * l[1] + self.force[1] * l[2];
-        let sizes = self.force[0].hypot(self.force[1]) * l[1].hypot(l[2]);
+        let sizes = length(self.force[0], self.force[1]) * length(l[1], l[2]);
         self.turned |= along < 0.5 * sizes;
         self.force = [l[1], l[2]];
         if let Some(secant) = sliding
@@ -343,7 +343,7 @@ impl Point {
         let rho = 1.0 / self.soft;
         let z = [center[1] - rho * v[1], center[2] - rho * v[2]];
         let most = self.friction * if lagged { center[0].max(0.0) } else { n };
-        let size = z[0].hypot(z[1]);
+        let size = length(z[0], z[1]);
         if size <= most {
             (slope[1][1], slope[2][2]) = (rho, rho);
             return ([n, z[0], z[1]], slope, None);
