@@ -350,7 +350,7 @@ impl Cones {
     fn by_sweeps(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
         let n = force.len();
         // Warm from the step before, some dozens do; few points may take more.
-        let most = work.iterations.min((600_000 / n).clamp(25, 400));
+        let most = work.iterations.min((600_000 / n).clamp(25, 5000));
         for r in 0..n {
             let f = force[r];
             self.move_by(p, r, f);
@@ -361,7 +361,7 @@ impl Cones {
             let worst = self.sweep_solids(p, force);
             since = if worst < 0.9 * best { 0 } else { since + 1 };
             best = best.min(worst);
-            if !(worst > work.tolerance) || since > 50 || work.is_over() {
+            if !(worst > work.tolerance) || since > 400 || work.is_over() {
                 break;
             }
         }
