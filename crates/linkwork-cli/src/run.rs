@@ -313,22 +313,24 @@ impl Simulated<'_> {
         }
     }
 
+    /// The joints that were open most.
+    fn worst(&self) -> Vec<Value> {
+        let lines = self.loaded.lines();
+        let one = |(j, g): &(JointId, Gaps)| {
+            json!({
+                "joint": lines.name(*j), "error": g.worst(), "position": g.position, "angle": g.angle,
+                "line": lines.joint(*j),
+            })
+        };
+        self.totals.worst(WORST).iter().map(one).collect()
+    }
+
     fn json(&self) -> Value {
         let m = self.loaded.mechanism();
         let lines = self.loaded.lines();
         let (t, s) = (&self.totals, &self.totals.stages);
         let (geometric, solver) = t.iteration_means();
         let (linear, angular) = t.momentum_drift();
-        let worst: Vec<Value> = t
-            .worst(WORST)
-            .iter()
-            .map(|(j, g)| {
-                json!({
-                    "joint": lines.name(*j), "error": g.worst(), "position": g.position, "angle": g.angle,
-                    "line": lines.joint(*j),
-                })
-            })
-            .collect();
         let reactions = self.reactions.as_ref().map(|all| {
             let one = |(j, r): &(JointId, Reaction)| {
                 json!({ "joint": lines.name(*j), "force": r.force.to_array(), "torque": r.torque.to_array() })
@@ -389,7 +391,7 @@ impl Simulated<'_> {
             },
             "outcome": t.outcome(),
             "rejected": self.rejected(),
-            "worst": worst,
+            "worst": self.worst(),
             "reactions": reactions,
             "assembled": assembled,
             "outputs": self.outputs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),

@@ -1,5 +1,9 @@
 //! Solids that touch: closed forms at 1/60 s, and better with shorter steps.
 
+#[path = "common/ground.rs"]
+mod ground;
+
+use ground::{add, floor};
 use linkwork::{
     Frame, Joint, Material, MaterialId, Mechanism, Mesh, PlacedShape, Pose, Rotation, Solid, SolidId, State,
     StepConfig, StepReport, Vector, Workspace, step,
@@ -7,20 +11,6 @@ use linkwork::{
 use std::sync::Arc;
 
 const G: f64 = 9.81;
-
-/// A mechanism with a floor of this friction and restitution.
-fn floor(friction: f64, restitution: f64) -> Mechanism {
-    let mut m = Mechanism::new();
-    m.materials.push(Material { name: "all".into(), friction, restitution, ..Material::default() });
-    let plane = Solid { shapes: vec![PlacedShape::plane(Vector::Y)], ..Solid::fixed("floor") };
-    m.add_solid(Solid { material: Some(MaterialId(0)), ..plane }).unwrap();
-    m
-}
-
-fn add(m: &mut Mechanism, name: &str, shape: PlacedShape, mass: f64, at: [f64; 3]) -> SolidId {
-    let solid = Solid::new(name).with_shape(shape, mass).at(at[0], at[1], at[2]);
-    m.add_solid(Solid { material: Some(MaterialId(0)), ..solid }).unwrap()
-}
 
 struct Run {
     state: State,

@@ -1,26 +1,14 @@
 //! What contact tells: points, forces of pairs, events and impulses, held against closed forms.
 
+#[path = "common/ground.rs"]
+mod ground;
+
+use ground::{add, floor};
 use linkwork::contact::{ContactEvent, ContactEventKind, ContactEvents};
-use linkwork::{
-    Material, MaterialId, Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, StepReport, Vector,
-    Workspace, step,
-};
+use linkwork::{Mechanism, PlacedShape, SolidId, State, StepConfig, StepReport, Vector, Workspace, step};
 
 const G: f64 = 9.81;
 const FLOOR: SolidId = SolidId(1);
-
-fn floor(friction: f64, restitution: f64) -> Mechanism {
-    let mut m = Mechanism::new();
-    m.materials.push(Material { name: "all".into(), friction, restitution, ..Material::default() });
-    let plane = Solid { shapes: vec![PlacedShape::plane(Vector::Y)], ..Solid::fixed("floor") };
-    m.add_solid(Solid { material: Some(MaterialId(0)), ..plane }).unwrap();
-    m
-}
-
-fn add(m: &mut Mechanism, name: &str, shape: PlacedShape, mass: f64, at: [f64; 3]) -> SolidId {
-    let solid = Solid::new(name).with_shape(shape, mass).at(at[0], at[1], at[2]);
-    m.add_solid(Solid { material: Some(MaterialId(0)), ..solid }).unwrap()
-}
 
 struct Run<'a> {
     m: &'a Mechanism,

@@ -99,13 +99,7 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
             break;
         }
         let (before, held, merit) = (s.clone(), held_gaps(w).worst(), merit_of(w));
-        w.b.clear();
-        w.active.clear();
-        for r in 0..w.rows.len() {
-            let wanted = w.rows.wanted(r);
-            w.b.push(wanted);
-            w.active.push(w.rows.is_equality(r) || wanted != 0.0);
-        }
+        ask(w);
         // Bounds that the motion would cross take part in it: a hand does not push through a stop.
         for _ in 0..BOUND_ROUNDS {
             report.solver_iterations += w.solve_ranked(c, m.solids().len(), damping * own_scale(w));
@@ -163,6 +157,17 @@ pub fn follow(m: &Mechanism, s: &mut State, w: &mut Workspace, c: &StepConfig, h
     }
     w.forget();
     report
+}
+
+/// What the rows want, and which of them take part.
+fn ask(w: &mut IslandWork) {
+    w.b.clear();
+    w.active.clear();
+    for r in 0..w.rows.len() {
+        let wanted = w.rows.wanted(r);
+        w.b.push(wanted);
+        w.active.push(w.rows.is_equality(r) || wanted != 0.0);
+    }
 }
 
 /// What was corrected over a step of length `h` goes into the velocities. A hand that pulls at what cannot follow (`unmet`)
