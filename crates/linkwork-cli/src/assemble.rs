@@ -2,6 +2,7 @@
 
 use crate::failure::{self, Failure};
 use crate::files;
+use crate::numbers;
 use crate::report::{self, count};
 use crate::scene::{self, Loaded};
 use crate::terminal::{self, Paint, Watch};
@@ -13,7 +14,7 @@ use linkwork::math::Random;
 use linkwork::rows::Gaps;
 use linkwork::scene::write_poses;
 use linkwork::solve::SolverKind;
-use linkwork::{AssembleConfig, AssembleReport, JointId, Mechanism, Outcome, State, assemble};
+use linkwork::{AssembleConfig, AssembleReport, JointId, Mechanism, Outcome, SolidId, State, assemble};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -52,8 +53,11 @@ pub struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// With --json: the poses of all solids, however many there are (otherwise of up to 200)
+    #[arg(long)]
+    full: bool,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
-    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = numbers::positive, allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Most geometric iterations; a number also rules out restarts [default: as many as make sense]
     #[arg(long, value_name = "N")]
@@ -65,13 +69,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SolverKind::ALL.map(|k| k.name())))]
     solver: Option<String>,
     /// Stop after this many milliseconds and keep the best pose found
-    #[arg(long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "B", value_parser = numbers::milliseconds, allow_negative_numbers = true)]
     budget_ms: Option<f64>,
     /// Seed of the restarts and of --scatter
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// No solid turns further in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
-    #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", value_parser = numbers::angle, allow_negative_numbers = true)]
     max_rotation: Option<f64>,
     #[command(flatten)]
     common: WithoutEffect,
@@ -88,7 +92,7 @@ struct WithoutEffect {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(linkwork::scene::vocabulary::METHODS))]
     method: Option<String>,
     /// Accepted as on every command, without effect here: assembling knows no time
-    #[arg(long, value_name = "S", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = numbers::seconds, allow_negative_numbers = true)]
     step: Option<f64>,
     /// Accepted as on every command, without effect here: assembling works on one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -129,19 +133,11 @@ fn output(text: &str) -> Result<Output, String> {
     Ok(Output { path, format })
 }
 
-/// A number greater than zero.
-pub fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
-        Ok(_) => Err("a number greater than zero is needed".into()),
-        Err(_) => Err("not a number".into()),
-    }
-}
-
 fn scatter(text: &str) -> Result<Scatter, String> {
-    let number = |t: &str| match t.trim().parse::<f64>() {
-        Ok(x) if (0.0..=1e6).contains(&x) => Ok(x),
+    let number = |t: &str| match numbers::not_negative(t) {
+        Ok(x) if x <= 1e6 => Ok(x),
         Ok(_) => Err("numbers from 0 to 1e6 are needed".to_owned()),
+        Err(_) if t.trim().starts_with('-') => Err("numbers from 0 to 1e6 are needed".to_owned()),
         Err(_) => Err("one or two numbers are needed, as in 1 or 1,0.5".to_owned()),
     };
     match text.split_once(',') {
@@ -166,10 +162,13 @@ struct Assembly<'a> {
 const EXAMINED_ROWS: usize = 600;
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    for output in &args.output {
-        files::check_writable(&output.path).map_err(Failure::failed)?;
-    }
+    // Its own scene is the one input that it may write over: whoever names it as the output asks for that.
+    files::check_outputs(args.output.iter().map(|o| o.path.as_path()), &[])?;
     let loaded = scene::load(&args.scene)?;
+    files::check_outputs(
+        args.output.iter().map(|o| o.path.as_path()),
+        &loaded.mesh_files().iter().map(PathBuf::as_path).collect::<Vec<_>>(),
+    )?;
     let result = work(args, &loaded)?;
     for what in loaded.not_simulated() {
         terminal::note(&format!(
@@ -342,6 +341,8 @@ impl Assembly<'_> {
             "outcome": r.outcome.word(),
             "worst": worst,
             "conflicting": report::dependencies(&self.conflicts(), &lines),
+            "poses": report::cut(&m.solids()[1..], args.full, |i, s| report::pose(&s.name, self.state.pose(m, SolidId(i as u32 + 1)))),
+            "poses_left_out": report::left_out(m.solid_count(), args.full),
             "outputs": args.output.iter().map(|o| o.path.display().to_string()).collect::<Vec<_>>(),
             "not_simulated": self.loaded.not_simulated(),
             "diagnostics": self.loaded.records(),

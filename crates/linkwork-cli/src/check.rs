@@ -1,7 +1,7 @@
 //! `linkwork check`: what a scene contains, what can move, and what is odd or wrong about it.
 
-use crate::assemble::positive;
 use crate::failure::{self, Failure};
+use crate::numbers;
 use crate::report::{self, count};
 use crate::scene::{self, Lines, Loaded};
 use crate::terminal::{self, Paint, Watch};
@@ -40,13 +40,13 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
-    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = numbers::positive, allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Examine islands of up to this many scalar constraints; larger ones are only counted
     #[arg(long, value_name = "N", default_value_t = 2000)]
     rows: usize,
     /// Give up assembling the copy after this many milliseconds
-    #[arg(long, value_name = "B", value_parser = positive, allow_negative_numbers = true, default_value_t = 10_000.0)]
+    #[arg(long, value_name = "B", value_parser = numbers::milliseconds, allow_negative_numbers = true, default_value_t = 10_000.0)]
     budget_ms: f64,
 }
 

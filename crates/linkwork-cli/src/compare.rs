@@ -1,9 +1,9 @@
 //! `linkwork compare`: the same scene by several methods and solvers, side by side.
 
-use crate::assemble::positive;
 use crate::contacts::PairLog;
 use crate::failure::{self, Failure};
 use crate::files;
+use crate::numbers;
 use crate::plot::{Chart, Page, Series, Table};
 use crate::report::{self, count};
 use crate::scene::{self, Loaded};
@@ -44,7 +44,7 @@ pub struct Args {
           value_parser = PossibleValuesParser::new(simulate::solver_names()))]
     solvers: Vec<String>,
     /// How long to simulate, in seconds: rounded to whole steps, at least one
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true, default_value_t = 2.0)]
+    #[arg(long, value_name = "T", value_parser = numbers::seconds, allow_negative_numbers = true, default_value_t = 2.0)]
     seconds: f64,
     /// The solid whose path is plotted [default: the one of the watched solids that gets about most]
     #[arg(long, value_name = "NAME")]
@@ -77,9 +77,7 @@ struct Comparison<'a> {
 }
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    if let Some(path) = &args.output {
-        files::check_writable(path).map_err(Failure::failed)?;
-    }
+    files::check_outputs(args.output.as_deref(), &[&args.scene])?;
     let loaded = scene::load(&args.scene)?;
     let m = loaded.mechanism();
     let mut followed = match &args.solid {
@@ -94,6 +92,11 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         ));
     }
     let setups = setups(args, &loaded)?;
+    if let Some(option) =
+        setups.iter().map(|s| args.options.variants.foreign_to(s.method)).reduce(Option::and).flatten()
+    {
+        return Err(Failure::input("", format!("none of these methods knows {option}")));
+    }
     setups.iter().for_each(|s| s.tell_of_contact(m));
     let mut start = State::new(m);
     if let Some(first) = setups.first() {
@@ -303,7 +306,7 @@ impl Comparison<'_> {
                 self.label(r),
                 report::plain(r.state.time)
             )),
-            Ended::Done => None,
+            Ended::Done | Ended::Interrupted => None,
         };
         self.runs.iter().filter_map(told).collect()
     }

@@ -1,5 +1,6 @@
 //! Files in and out: read no more than can be used, never leave half a file behind.
 
+use crate::interrupt::Part;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -55,6 +56,42 @@ pub fn check_writable(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Says why outputs can surely not be written, before any work is done: [`check_writable`] of each, and that none of them
+/// is an input or another output.
+pub fn check_outputs<'a>(
+    outputs: impl IntoIterator<Item = &'a Path>,
+    inputs: &[&Path],
+) -> Result<(), crate::failure::Failure> {
+    use crate::failure::Failure;
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        // What does not exist yet.
+        _ => a.file_name() == b.file_name() && parent(a).canonicalize().ok() == parent(b).canonicalize().ok(),
+    };
+    // Devices and pipes take what comes.
+    let is_file = |p: &Path| fs::metadata(p).map_or(true, |m| m.is_file());
+    let mut seen: Vec<&Path> = Vec::new();
+    for path in outputs {
+        let shown = path.display();
+        if let Some(input) = inputs.iter().find(|i| **i != Path::new("-") && same(path, i)) {
+            let what = format!(
+                "`{shown}` would be written over `{}`, which is read: name another file",
+                input.display()
+            );
+            return Err(Failure::input(path.display().to_string(), what));
+        }
+        if seen.iter().any(|s| is_file(path) && same(path, s)) {
+            return Err(Failure::input(
+                "",
+                format!("`{shown}` is named twice as an output: one would be lost"),
+            ));
+        }
+        check_writable(path).map_err(Failure::failed)?;
+        seen.push(path);
+    }
+    Ok(())
+}
+
 /// Writes a file as a whole: a failure on the way leaves what was there before.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let mut stream = Stream::begin(path)?;
@@ -69,7 +106,7 @@ pub struct Stream {
     path: PathBuf,
     target: PathBuf,
     /// Where the bytes go until the end; `None` for a device or a pipe, which is written to and not replaced.
-    part: Option<PathBuf>,
+    part: Option<Part>,
     file: BufWriter<File>,
     permissions: Option<fs::Permissions>,
 }
@@ -84,7 +121,7 @@ impl Stream {
         // Follow links, so that the file changes and not the link.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let existing = fs::metadata(&target).ok();
-        let new = |part: Option<PathBuf>, file: File, permissions| Self {
+        let new = |part: Option<Part>, file: File, permissions| Self {
             path: path.to_owned(),
             target: target.clone(),
             part,
@@ -103,8 +140,8 @@ impl Stream {
         let mut beside = std::ffi::OsString::from(".");
         beside.push(name);
         beside.push(format!(".{}.part", std::process::id()));
-        let part = parent(&target).join(beside);
-        let file = File::create(&part)?;
+        let part = Part::new(&parent(&target).join(beside));
+        let file = File::create(part.path())?;
         Ok(new(Some(part), file, existing.map(|m| m.permissions())))
     }
 
@@ -122,9 +159,9 @@ impl Stream {
         self.file.flush()?;
         let Some(part) = &self.part else { return Ok(()) };
         if let Some(permissions) = self.permissions.take() {
-            fs::set_permissions(part, permissions)?;
+            fs::set_permissions(part.path(), permissions)?;
         }
-        fs::rename(part, &self.target)?;
+        fs::rename(part.path(), &self.target)?;
         self.part = None;
         Ok(())
     }
@@ -133,7 +170,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(part) = &self.part {
-            let _ = fs::remove_file(part);
+            let _ = fs::remove_file(part.path());
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::terminal::Paint;
 use linkwork::diagnose::{Dependency, Diagnosis, diagnose};
 use linkwork::graph::Graph;
 use linkwork::rows::{Gaps, Rows};
-use linkwork::{AssembleConfig, JointId, Mechanism, Outcome, State, assemble};
+use linkwork::{AssembleConfig, JointId, Mechanism, Outcome, Pose, State, assemble};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -122,6 +122,26 @@ pub fn dependencies(found: &[&Dependency], lines: &Lines) -> Value {
             })
         })
         .collect()
+}
+
+/// Entries of a list in JSON, unless all of them are asked for.
+const LISTED: usize = 200;
+
+/// A list for JSON, cut where it would be very long.
+pub fn cut<T>(all: &[T], full: bool, one: impl Fn(usize, &T) -> Value) -> Vec<Value> {
+    let most = if full { all.len() } else { LISTED };
+    all.iter().enumerate().take(most).map(|(i, x)| one(i, x)).collect()
+}
+
+/// How many entries [`cut`] leaves out of so many.
+pub fn left_out(len: usize, full: bool) -> usize {
+    if full { 0 } else { len.saturating_sub(LISTED) }
+}
+
+/// Where a solid is: its origin, and its orientation as w x y z, as in scenes.
+pub fn pose(name: &str, pose: Pose) -> Value {
+    let q = pose.rotation;
+    json!({ "solid": name, "at": pose.translation.to_array(), "orientation": [q.w, q.x, q.y, q.z] })
 }
 
 /// Lines of a list before it is cut.

@@ -1,9 +1,10 @@
 //! `linkwork run`: lets time pass, headless, as fast as it can.
 
-use crate::assemble::positive;
 use crate::contacts::{self, PairLog};
 use crate::failure::{self, Failure};
 use crate::files::{self, Stream};
+use crate::interrupt;
+use crate::numbers;
 use crate::report::{self, count};
 use crate::scene::{self, Loaded};
 use crate::simulate::{self, Ended, Finished, Moment, Options, Setup, Totals};
@@ -24,7 +25,8 @@ use std::path::{Path, PathBuf};
 /// gaps, energy and momentum over the run, the time per step, the reactions of the joints at the end, and ends with a
 /// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `energy` (something that nothing
 /// drives gained or lost more energy than the method documents), `stopped` (missed, with --on-miss stop; the state is
-/// saved) or `rejected` (a step could not be taken; the state is the one before it).
+/// saved) or `rejected` (a step could not be taken; the state is the one before it). Ctrl+C ends it with the report and the
+/// recordings so far, and the word `stopped`; a second one ends it at once.
 ///
 /// Options on the command line win over the scene's `settings`, and these over the defaults. The same scene and options
 /// give the same state to the last bit, on any number of threads.
@@ -45,7 +47,7 @@ pub struct Args {
     /// The scene; `-` reads standard input
     scene: PathBuf,
     /// How long to simulate, in seconds: rounded to whole steps, at least one
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", value_parser = numbers::seconds, allow_negative_numbers = true)]
     seconds: f64,
     /// Write the motion: .csv (the watched solids, every step), .glb (an animation for any 3D viewer) or .json (frames
     /// with poses, velocities, gaps and energies); may be given several times. Very long runs are thinned out evenly in
@@ -56,6 +58,10 @@ pub struct Args {
     /// second one, and whether they met or parted. Where the scene has a `watch`, pairs with a solid of it
     #[arg(long, value_name = "FILE.csv", value_parser = table)]
     contacts: Option<PathBuf>,
+    /// Record this solid or joint; may be given several times, and counts instead of the scene's `watch`. Tables have the
+    /// coordinates, speeds and forces of joints
+    #[arg(long, value_name = "NAME")]
+    watch: Vec<String>,
     /// Write the final state, to go on from with --from
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
@@ -65,6 +71,9 @@ pub struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// With --json: the reactions of all joints, however many there are (otherwise of the 200 strongest)
+    #[arg(long)]
+    full: bool,
     /// Method [default: the scene's `method`, or variational]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(simulate::method_names()))]
     method: Option<String>,
@@ -118,13 +127,21 @@ const WORST: usize = 5;
 const EXAMINED_ROWS: usize = 600;
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    for path in args.record.iter().map(|r| &r.path).chain(&args.snapshot).chain(&args.contacts) {
-        files::check_writable(path).map_err(Failure::failed)?;
-    }
-    let loaded = scene::load(&args.scene)?;
+    check_outputs(args, &[])?;
+    let mut loaded = scene::load(&args.scene)?;
+    check_outputs(args, &loaded.mesh_files())?;
+    loaded.watch(&args.watch)?;
     let m = loaded.mechanism();
-    let setup =
+    let mut setup =
         Setup::new(&args.options, &loaded, args.method.as_deref(), args.solver.as_deref(), args.seconds)?;
+    if let Some(option) = args.options.variants.foreign_to(setup.method) {
+        let message =
+            format!("{option} means nothing to `{}`: see `linkwork run --help`", setup.method.name());
+        return Err(Failure::input("", message));
+    }
+    setup.wants_reactions =
+        !loaded.scene.watch_joints.is_empty() && args.record.iter().any(|r| r.format == Format::Csv);
+    interrupt::listen();
     for what in loaded.not_simulated() {
         terminal::note(&format!(
             "{what} is read and checked, but not simulated yet: it stays out of the run"
@@ -178,6 +195,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         totals,
         outputs,
         saved,
+        full: args.full,
     };
     if args.json {
         terminal::print_json(&result.json())?;
@@ -185,6 +203,14 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         terminal::print(result.text(Paint::stdout()))?;
     }
     Ok(if result.totals.outcome() == "ok" { failure::OK } else { failure::FAILED })
+}
+
+/// Nothing is written over what is read, and nothing twice.
+fn check_outputs(args: &Args, meshes: &[PathBuf]) -> Result<(), Failure> {
+    let outputs = args.record.iter().map(|r| &r.path).chain(&args.snapshot).chain(&args.contacts);
+    let inputs: Vec<&Path> =
+        std::iter::once(&args.scene).chain(&args.from).chain(meshes).map(PathBuf::as_path).collect();
+    files::check_outputs(outputs.map(PathBuf::as_path), &inputs)
 }
 
 /// The state in a snapshot file.
@@ -210,15 +236,19 @@ struct Sinks {
     framed: Vec<Record>,
     recorder: Option<Recorder>,
     watch: Vec<SolidId>,
+    joints: csv::JointColumns,
 }
 
 impl Sinks {
     fn open(args: &Args, loaded: &Loaded) -> Result<Self, Failure> {
         let watch = loaded.watched();
+        let joints = csv::JointColumns::new(loaded.scene.watch_joints.clone());
         let mut tables = Vec::new();
         for r in args.record.iter().filter(|r| r.format == Format::Csv) {
             let mut stream = Stream::begin(&r.path).map_err(Failure::failed)?;
-            stream.write(csv::header(loaded.mechanism(), &watch).as_bytes()).map_err(Failure::failed)?;
+            let m = loaded.mechanism();
+            let header = csv::header(m, &watch).trim_end().to_owned() + &joints.header(m) + "\n";
+            stream.write(header.as_bytes()).map_err(Failure::failed)?;
             tables.push((r.path.clone(), stream));
         }
         let mut contacts = None;
@@ -229,12 +259,13 @@ impl Sinks {
         }
         let framed: Vec<Record> = args.record.iter().filter(|r| r.format != Format::Csv).cloned().collect();
         let recorder = (!framed.is_empty()).then(|| Recorder::within(loaded.mechanism(), FRAME_BYTES));
-        Ok(Self { tables, contacts, framed, recorder, watch })
+        Ok(Self { tables, contacts, framed, recorder, watch, joints })
     }
 
     fn see(&mut self, m: &Mechanism, moment: &Moment) -> Result<(), Failure> {
         if !self.tables.is_empty() {
-            let row = csv::row(m, moment.state, &self.watch);
+            let joints = self.joints.row(m, moment.state, moment.reactions.as_deref());
+            let row = csv::row(m, moment.state, &self.watch).trim_end().to_owned() + &joints + "\n";
             for (_, table) in &mut self.tables {
                 table.write(row.as_bytes()).map_err(Failure::failed)?;
             }
@@ -299,6 +330,8 @@ struct Simulated<'a> {
     reactions: Option<Vec<(JointId, Reaction)>>,
     outputs: Vec<PathBuf>,
     saved: Option<PathBuf>,
+    /// All reactions are wanted.
+    full: bool,
 }
 
 impl Simulated<'_> {
@@ -335,8 +368,13 @@ impl Simulated<'_> {
             let one = |(j, r): &(JointId, Reaction)| {
                 json!({ "joint": lines.name(*j), "force": r.force.to_array(), "torque": r.torque.to_array() })
             };
-            all.iter().map(one).collect::<Vec<Value>>()
+            let mut strongest: Vec<&(JointId, Reaction)> = all.iter().collect();
+            if report::left_out(all.len(), self.full) > 0 {
+                strongest.sort_by(|a, b| b.1.force.length().total_cmp(&a.1.force.length()));
+            }
+            report::cut(&strongest, self.full, |_, r| one(r))
         });
+        let left_out = self.reactions.as_ref().map_or(0, |all| report::left_out(all.len(), self.full));
         let assembled = self.assembled.as_ref().map(|(before, made)| {
             json!({
                 "position_start": before.position, "angle_start": before.angle,
@@ -376,6 +414,7 @@ impl Simulated<'_> {
                 "start": t.energy_start.total(), "end": t.energy_end.total(), "max_drift": t.energy_drift(),
                 "kinetic_end": t.energy_end.kinetic, "potential_end": t.energy_end.potential,
                 "spring_end": t.energy_end.spring, "gained": t.gained, "lost_in_a_step": t.lost_in_a_step,
+                "caught": t.caught,
             },
             "momentum": { "linear_drift": linear, "angular_drift": angular },
             "iterations": { "geometric_mean": geometric, "solver_mean": solver },
@@ -390,9 +429,11 @@ impl Simulated<'_> {
                 "cone_violation_max": t.contacts_max.cone_violation, "pairs": self.pairs,
             },
             "outcome": t.outcome(),
+            "interrupted": t.ended == Ended::Interrupted,
             "rejected": self.rejected(),
             "worst": self.worst(),
             "reactions": reactions,
+            "reactions_left_out": left_out,
             "assembled": assembled,
             "outputs": self.outputs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
             "not_simulated": self.loaded.not_simulated(),
@@ -475,6 +516,10 @@ impl Simulated<'_> {
                 report::figure(t.energy_drift())
             ),
         );
+        if t.caught > 1e-9 * (t.energy_start.kinetic + t.energy_end.kinetic) {
+            let caught = report::figure(t.caught);
+            line("", format!("{caught} J of it taken by joints that began to hold: speeds that they forbid"));
+        }
         let (linear, angular) = t.momentum_drift();
         line(
             "momentum",
@@ -515,6 +560,7 @@ impl Simulated<'_> {
                     saved.unwrap_or_default()
                 ))
             }
+            Ended::Interrupted => Some(format!("It was interrupted at {at} s; what is written ends there.")),
             Ended::Rejected(why) => Some(format!(
                 "It ended at {at} s: the next step could not be taken, since {}.\n  What is written is the state \
                  before it.",

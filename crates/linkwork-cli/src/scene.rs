@@ -99,6 +99,11 @@ impl Loaded {
         self.report.records(&self.name, &self.text)
     }
 
+    /// Its mesh files, as they can be opened.
+    pub fn mesh_files(&self) -> Vec<PathBuf> {
+        self.meshes.iter().map(|m| self.folder.join(m)).collect()
+    }
+
     /// Finds lines of joints.
     pub fn lines(&self) -> Lines<'_> {
         Lines { loaded: self, index: LineIndex::new(&self.text) }
@@ -117,9 +122,31 @@ impl Loaded {
         self.scene.surfaces().into_iter().filter_map(|s| s.map_err(tell).ok()).collect()
     }
 
+    /// Watches these instead of what the scene says; empty: nothing changes.
+    pub fn watch(&mut self, names: &[String]) -> Result<(), Failure> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let m = &self.scene.mechanism;
+        let (mut bodies, mut joints) = (Vec::new(), Vec::new());
+        for name in names {
+            let joint = || (0..m.joints().len() as u32).map(JointId).find(|j| m.joint_name(*j) == *name);
+            if let Some(solid) = m.find(name) {
+                bodies.push(Body::Solid(solid));
+            } else if let Some(joint) = joint() {
+                joints.push(joint);
+            } else {
+                let message = format!("there is no solid and no joint `{name}` in {}", self.name);
+                return Err(Failure::input(&self.name, message));
+            }
+        }
+        (self.scene.watch, self.scene.watch_joints) = (bodies, joints);
+        Ok(())
+    }
+
     /// The solids to record: those that the scene watches, or all of them.
     pub fn watched(&self) -> Vec<SolidId> {
-        if self.scene.watch.is_empty() {
+        if self.scene.watch.is_empty() && self.scene.watch_joints.is_empty() {
             return csv::everything(self.mechanism());
         }
         let solid = |b: &Body| if let Body::Solid(id) = b { Some(*id) } else { None };

@@ -1,8 +1,9 @@
 //! The loop under `run` and `compare`: what to simulate with, steps, and what is measured on the way. Writes nothing.
 
-use crate::assemble::positive;
 use crate::contacts::PairLog;
 use crate::failure::Failure;
+use crate::interrupt;
+use crate::numbers;
 use crate::report;
 use crate::scene::Loaded;
 use crate::terminal::{self, Watch};
@@ -13,7 +14,7 @@ use linkwork::record::Sample;
 use linkwork::rows::Gaps;
 use linkwork::scene::OnMiss;
 use linkwork::solve::SolverKind;
-use linkwork::step::{Rejected, Stages};
+use linkwork::step::{Integrator, Reaction, Rejected, Stages};
 use linkwork::{
     AssembleConfig, AssembleReport, JointId, Mechanism, Method, State, StepConfig, StepReport, Workspace,
     assemble, step,
@@ -25,13 +26,13 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub struct Options {
     /// Length of a step in seconds [default: the scene's `step`, or 1/60]
-    #[arg(long, value_name = "S", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = numbers::seconds, allow_negative_numbers = true)]
     pub step: Option<f64>,
     /// Take every step in this many equal pieces: more accurate, and slower by about as much
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub substeps: u32,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
-    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = numbers::positive, allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Most geometric iterations per step [default: the scene's `iterations`, or 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -41,7 +42,7 @@ pub struct Options {
     pub solver_iterations: Option<u32>,
     /// End a step's iterations after this many milliseconds, as soon as the state is usable; runs that this cuts short
     /// are not repeatable [default: the scene's `budget`, or none]
-    #[arg(long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "B", value_parser = numbers::milliseconds, allow_negative_numbers = true)]
     pub budget_ms: Option<f64>,
     /// Most threads; the result does not depend on it [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -52,6 +53,75 @@ pub struct Options {
     /// What to do when a step ends with gaps beyond the tolerance [default: the scene's `on-miss`, or warn]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub on_miss: Option<Miss>,
+    /// Distance joints keep |d|^2 - L^2 at zero instead of |d| - L: the other form of Hong's arms (2005)
+    #[arg(long)]
+    pub squared_distances: bool,
+    #[command(flatten)]
+    pub variants: Variants,
+}
+
+/// Parameters of methods that have some.
+#[derive(clap::Args)]
+pub struct Variants {
+    /// How accelerations are integrated, by `baumgarte` and `post-stabilization` [default: semi-implicit]
+    #[arg(long, value_name = "NAME", value_enum)]
+    integrator: Option<Scheme>,
+    /// Damping of gaps in 1/s, of `baumgarte` [default: 10]
+    #[arg(long, value_name = "A", value_parser = numbers::not_negative, allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// Stiffness of gaps in 1/s, of `baumgarte` [default: 10]
+    #[arg(long, value_name = "B", value_parser = numbers::not_negative, allow_negative_numbers = true)]
+    beta: Option<f64>,
+    /// `post-stabilization` projects velocities as well as positions
+    #[arg(long)]
+    project_velocities: bool,
+}
+
+/// A way to integrate accelerations.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Scheme {
+    /// First order, explicit; gains energy
+    Euler,
+    /// First order: velocities first, then positions with them
+    SemiImplicit,
+    /// The classical Runge-Kutta scheme, fourth order
+    Rk4,
+}
+
+impl Variants {
+    /// The method with these parameters. Whoever compares several gives them to those that know them.
+    fn of(&self, method: Method) -> Method {
+        let scheme = self.integrator.map(|s| match s {
+            Scheme::Euler => Integrator::Euler,
+            Scheme::SemiImplicit => Integrator::SemiImplicit,
+            Scheme::Rk4 => Integrator::Rk4,
+        });
+        match method {
+            Method::Baumgarte { alpha, beta, integrator } => Method::Baumgarte {
+                alpha: self.alpha.unwrap_or(alpha),
+                beta: self.beta.unwrap_or(beta),
+                integrator: scheme.unwrap_or(integrator),
+            },
+            Method::PostStabilization { integrator, velocities } => Method::PostStabilization {
+                integrator: scheme.unwrap_or(integrator),
+                velocities: velocities || self.project_velocities,
+            },
+            other => other,
+        }
+    }
+
+    /// An option that a method does not know, if there is one: `--alpha` for `variational` would change nothing.
+    pub fn foreign_to(&self, method: Method) -> Option<&'static str> {
+        let baumgarte = matches!(method, Method::Baumgarte { .. });
+        let stabilized = matches!(method, Method::PostStabilization { .. });
+        let given = [
+            (self.integrator.is_some() && !baumgarte && !stabilized, "--integrator"),
+            (self.alpha.is_some() && !baumgarte, "--alpha"),
+            (self.beta.is_some() && !baumgarte, "--beta"),
+            (self.project_velocities && !stabilized, "--project-velocities"),
+        ];
+        given.into_iter().find(|g| g.0).map(|g| g.1)
+    }
 }
 
 /// `warn` or `stop`.
@@ -80,6 +150,9 @@ pub struct Setup {
     budget: Option<Duration>,
     stop: bool,
     seed: u64,
+    squared_distances: bool,
+    /// Every moment tells the reactions of joints.
+    pub wants_reactions: bool,
 }
 
 /// The names of all methods.
@@ -131,8 +204,9 @@ impl Setup {
             let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
         }
         let on_miss = options.on_miss.map(|m| matches!(m, Miss::Stop));
+        let method = known.and_then(|k| k.1).unwrap_or(defaults.method);
         Ok(Self {
-            method: known.and_then(|k| k.1).unwrap_or(defaults.method),
+            method: options.variants.of(method),
             solver: solver
                 .or(settings.solver.as_deref())
                 .and_then(SolverKind::from_name)
@@ -157,6 +231,8 @@ impl Setup {
                 .and_then(|s| Duration::try_from_secs_f64(s).ok()),
             stop: on_miss.unwrap_or(settings.on_miss == Some(OnMiss::Stop)),
             seed: options.seed,
+            squared_distances: options.squared_distances,
+            wants_reactions: false,
         })
     }
 
@@ -206,6 +282,8 @@ pub struct Moment<'a> {
     pub done: u64,
     /// Rows of the table of contacts, if one is wanted.
     pub contacts: String,
+    /// What joints did to their second solids, where somebody wants to know and the method knows.
+    pub reactions: Option<Vec<(JointId, Reaction)>>,
 }
 
 /// Why a run ended.
@@ -215,6 +293,8 @@ pub enum Ended {
     Done,
     /// A step missed the tolerance and the user wants to stop then.
     Stopped,
+    /// Somebody pressed Ctrl+C.
+    Interrupted,
     /// A step could not be taken.
     Rejected(Rejected),
 }
@@ -246,6 +326,8 @@ pub struct Totals {
     /// Largest gain of passive islands so far, and largest loss in a step, joules.
     pub gained: f64,
     pub lost_in_a_step: f64,
+    /// Taken away by joints that began to hold, speeds at the start that joints forbid included.
+    pub caught: f64,
     /// Contacts: of all steps the most and the worst of each, and those of the last.
     pub contacts_max: ContactReport,
     pub contacts_end: ContactReport,
@@ -277,7 +359,7 @@ pub fn simulate(
     let first = meter.sample(m, state);
     let mut t = Totals::new(m, first);
     let begin = Instant::now();
-    see(&Moment { state, sample: first, took: 0.0, done: 0, contacts: String::new() })?;
+    see(&Moment { state, sample: first, took: 0.0, done: 0, contacts: String::new(), reactions: None })?;
     let step_begin = Cell::new(begin);
     let clock = || begin.elapsed().as_secs_f64();
     let over = || setup.budget.is_some_and(|b| step_begin.get().elapsed() >= b);
@@ -289,11 +371,16 @@ pub fn simulate(
         iterations: setup.iterations,
         solver_iterations: setup.solver_iterations,
         max_rotation: setup.max_rotation,
+        squared_distances: setup.squared_distances,
         out_of_time: setup.budget.is_some().then_some(&over as &dyn Fn() -> bool),
         clock: Some(&clock),
         ..StepConfig::default()
     };
     for done in 1..=setup.steps {
+        if interrupt::asked() {
+            t.ended = Ended::Interrupted;
+            break;
+        }
         step_begin.set(Instant::now());
         let (mut missed, mut looked) = (false, Duration::ZERO);
         for _ in 0..setup.substeps {
@@ -325,7 +412,8 @@ pub fn simulate(
         let sample =
             Sample { gaps: t.gaps_end, energy: meter.energy(m, state), momentum: meter.momentum(m, state) };
         t.measure(sample);
-        see(&Moment { state, sample, took, done, contacts: pairs.take_rows() })?;
+        let reactions = if setup.wants_reactions { w.reactions(m) } else { None };
+        see(&Moment { state, sample, took, done, contacts: pairs.take_rows(), reactions })?;
         if t.ended != Ended::Done {
             break;
         }
@@ -360,6 +448,7 @@ impl Totals {
             unexplained: 0,
             gained: 0.0,
             lost_in_a_step: 0.0,
+            caught: 0.0,
             contacts_max: ContactReport::default(),
             contacts_end: ContactReport::default(),
             islands: (0, 0),
@@ -378,6 +467,7 @@ impl Totals {
         self.unexplained += u64::from(r.energy.unexplained > 0);
         self.gained = self.gained.max(r.energy.drift);
         self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
+        self.caught += r.energy.caught;
         self.contacts_end = r.contacts;
         self.contacts_max = self.contacts_max.worse(&r.contacts);
         self.gaps_end = r.gaps;
@@ -427,7 +517,7 @@ impl Totals {
     pub fn outcome(&self) -> &'static str {
         match self.ended {
             Ended::Rejected(_) => "rejected",
-            Ended::Stopped => "stopped",
+            Ended::Stopped | Ended::Interrupted => "stopped",
             Ended::Done if self.unexplained > 0 => "energy",
             Ended::Done if self.missed > 0 => "missed",
             Ended::Done => "ok",

@@ -116,10 +116,10 @@ impl Watch {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// Whether the budget is used up.
+    /// Whether the budget is used up, or somebody wants it to end.
     pub fn out_of_time(&self) -> bool {
         self.refresh(None);
-        self.budget.is_some_and(|b| self.start.elapsed() >= b)
+        crate::interrupt::asked() || self.budget.is_some_and(|b| self.start.elapsed() >= b)
     }
 
     /// Takes note of how far the work has come.

@@ -3,12 +3,16 @@
 //! Columns: `time`, then for each watched solid `NAME.x NAME.y NAME.z` (its origin in the world), `.qw .qx .qy .qz` (its
 //! orientation), `.vx .vy .vz` (velocity of its centre of mass) and `.wx .wy .wz` (angular velocity, world axes). Numbers
 //! are the shortest that read back as the same bits. Rows are made one at a time, so that long runs need no memory.
+//! Watched joints come after the solids ([`JointColumns`]).
 
+use crate::joint::JointId;
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
+use crate::readout;
 use crate::record::Frame;
 use crate::solid::SolidId;
 use crate::state::State;
+use crate::step::Reaction;
 use std::fmt::Write;
 
 /// Every solid but the world: what is watched when nothing is named.
@@ -57,6 +61,78 @@ fn line(time: f64, solids: impl Iterator<Item = (Pose, Vector, Vector)>) -> Stri
     }
     line.push('\n');
     line
+}
+
+/// The columns of watched joints: for each free direction `NAME.r1` and `NAME.r1.rate` (see [`readout`]), then what the joint
+/// does to its second solid, `NAME.fx .fy .fz` (at its anchor) and `NAME.mx .my .mz`, in newtons, newton metres and world
+/// axes. Angles go on counting where they pass half a turn. Forces are those of the step that ended there: none at the
+/// start, and none where the method knows displacements only.
+#[derive(Debug, Default)]
+pub struct JointColumns {
+    joints: Vec<JointId>,
+    /// The angles of the last row, in order, with their whole turns.
+    angles: Vec<f64>,
+}
+
+impl JointColumns {
+    /// For these joints.
+    pub fn new(joints: Vec<JointId>) -> Self {
+        Self { joints, angles: Vec::new() }
+    }
+
+    /// Nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.joints.is_empty()
+    }
+
+    /// What the first line has of them, behind the solids.
+    pub fn header(&self, m: &Mechanism) -> String {
+        let mut line = String::new();
+        for id in &self.joints {
+            let name = m.joint_name(*id);
+            let numbers = readout::names(m.joint(*id)).flat_map(|n| [n.to_owned(), format!("{n}.rate")]);
+            for part in numbers.chain(["fx", "fy", "fz", "mx", "my", "mz"].map(str::to_owned)) {
+                line.push(',');
+                line.push_str(&quoted(&format!("{name}.{part}")));
+            }
+        }
+        line
+    }
+
+    /// What the line of a state has of them. `reactions`: of joints that acted in the step that ended there, in order.
+    pub fn row(&mut self, m: &Mechanism, s: &State, reactions: Option<&[(JointId, Reaction)]>) -> String {
+        let (mut line, mut slot) = (String::new(), 0);
+        for id in &self.joints {
+            for c in readout::read(m, s, *id) {
+                let mut value = c.value;
+                if c.is_angle {
+                    match self.angles.get_mut(slot) {
+                        Some(last) => {
+                            value +=
+                                std::f64::consts::TAU * ((*last - value) / std::f64::consts::TAU).round();
+                            *last = value;
+                        }
+                        None => self.angles.push(value),
+                    }
+                    slot += 1;
+                }
+                let _ = write!(line, ",{value:?},{:?}", c.rate);
+            }
+            let own =
+                reactions.map(|all| all.iter().find(|(j, _)| j == id).map(|(_, r)| (r.force, r.torque)));
+            match own {
+                None => line.push_str(",,,,,,"),
+                // It did not act.
+                Some(acted) => {
+                    let (f, t) = acted.unwrap_or_default();
+                    for x in [f.x, f.y, f.z, t.x, t.y, t.z] {
+                        let _ = write!(line, ",{x:?}");
+                    }
+                }
+            }
+        }
+        line
+    }
 }
 
 /// In quotes where a reader of CSV needs them (RFC 4180).

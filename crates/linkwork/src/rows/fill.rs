@@ -7,7 +7,7 @@ use crate::mechanism::Mechanism;
 use crate::state::State;
 
 /// Both sides of a joint in world coordinates.
-pub(super) struct Ends {
+pub(crate) struct Ends {
     /// Centres of mass.
     pub c: [Vector; 2],
     /// Solid orientations.
@@ -317,7 +317,7 @@ impl Writer<'_> {
 }
 
 /// Turn of frame 2 about axis `k` of frame 1, whatever the swing.
-pub(super) fn frame_twist(e: &Ends, k: usize) -> (f64, Vector) {
+pub(crate) fn frame_twist(e: &Ends, k: usize) -> (f64, Vector) {
     let b = (k + 1) % 3;
     angular::twist(e.axis(0, k), e.axis(1, k), e.axis(0, b), e.axis(1, b))
 }

@@ -29,8 +29,10 @@ pub struct Scene {
     pub tetras: Vec<Tetra>,
     /// Skins over chains of solids.
     pub skins: Vec<Skin>,
-    /// What to record; empty for everything.
+    /// What to record; empty for everything, unless joints are watched.
     pub watch: Vec<Body>,
+    /// Joints whose coordinates, speeds and forces tables have.
+    pub watch_joints: Vec<JointId>,
     /// Where things stand in the text.
     pub sources: Sources,
 }

@@ -9,6 +9,7 @@
 //! mechanism.
 
 use super::{Method, Piece, work::IslandWork};
+use crate::force::Force;
 use crate::mechanism::Mechanism;
 use crate::rows::{Law, twist};
 use crate::solid::Kernel;
@@ -31,6 +32,8 @@ pub struct EnergyReport {
     pub unexplained: usize,
     /// Islands whose gain was taken out of their speed in the end.
     pub clamped: usize,
+    /// Taken away by joints that began to hold in this step: the speeds that they forbid.
+    pub caught: f64,
 }
 
 impl EnergyReport {
@@ -42,6 +45,7 @@ impl EnergyReport {
         self.turn = self.turn.max(other.turn);
         self.unexplained += other.unexplained;
         self.clamped += other.clamped;
+        self.caught += other.caught;
     }
 }
 
@@ -76,6 +80,8 @@ pub(super) struct Balance {
     retries: bool,
     /// The method closes gaps to the tolerance.
     closes: bool,
+    /// Joints begin to hold: a blow takes the speeds that they forbid, and their energy.
+    catches: bool,
 }
 
 impl Balance {
@@ -91,11 +97,15 @@ impl Balance {
             driven,
             // Soft rows that the step cannot show are damped (`IslandWork::damp_unresolved_modes`).
             loses: touches || damped || bounded || !m.springs.is_empty() || !conserves,
+            catches: false,
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
-            // In order: an integrator's own, the default tolerance over a minute, speeds that are half a step old.
+            // In order: an integrator's own; springs that swing once in a dozen steps, whose energy comes and goes by
+            // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
             documented: if explicit {
                 0.2
+            } else if damped || !m.springs.is_empty() {
+                0.1
             } else if conserves {
                 0.03
             } else {
@@ -104,6 +114,16 @@ impl Balance {
             retries: !explicit,
             closes: conserves,
         }
+    }
+
+    /// The same for a step in which joints begin to hold.
+    pub fn with_a_catch(self) -> Self {
+        Self { loses: true, catches: true, ..self }
+    }
+
+    /// Of a change that nothing explains, what counts as drift, and what joints that began to hold took away.
+    pub fn split(self, change: f64) -> (f64, f64) {
+        if self.catches { (change.max(0.0), (-change).max(0.0)) } else { (change, 0.0) }
     }
 
     /// Motors or given motions act.
@@ -168,8 +188,11 @@ impl IslandWork {
         s: &State,
     ) -> (EnergyReport, Ledger) {
         let Piece { m, h, .. } = *piece;
+        // A spring that begins or lets go within the step brings or takes what is stored in it.
+        let before =
+            if self.springy && piece.changes_springs() { self.ledger(m, start, piece.end) } else { before };
         let after = self.ledger(m, s, piece.end);
-        let (mut turn, mut kick, mut work) = (0.0_f64, 0.0, 0.0);
+        let (mut turn, mut kick, mut work, mut blur) = (0.0_f64, 0.0, 0.0, 0.0);
         for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
             let w = self.masses.inverse_mass(i);
             kick += m.gravity.length_squared() * h * h / w + (piece.c.tolerance / h).powi(2) / w;
@@ -190,13 +213,10 @@ impl IslandWork {
                 }
             }
         }
-        for f in m
-            .forces
-            .iter()
-            .filter(|f| f.during.is_none_or(|d| d.contains(piece.begin) || d.contains(piece.end)))
-        {
+        let acts = |f: &Force, at: f64| f.during.is_none_or(|d| d.contains(at));
+        for f in m.forces.iter().filter(|f| acts(f, piece.begin) || acts(f, piece.end)) {
             let i = f.solid.index();
-            let [a, b] = [start, s].map(|s| {
+            let power = |s: &State| {
                 let q = s.rotations[i];
                 let (force, torque) =
                     if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
@@ -204,14 +224,23 @@ impl IslandWork {
                 let v = twist(s, i);
                 let spin = crate::math::Vector::new(v[3], v[4], v[5]);
                 force.dot(s.velocities[i]) + (torque + arm.cross(force)).dot(spin)
-            });
+            };
+            // Half of a step's push is that of its begin, and half that of its end.
+            let [a, b] = [(start, piece.begin), (s, piece.end)]
+                .map(|(s, at)| if acts(f, at) { power(s) } else { 0.0 });
             work += 0.5 * h * (a + b);
             let (w, power) = (self.masses.inverse_mass(i), a.abs().max(b.abs()));
             // A force that begins or ends within the substep acts for some of it.
-            kick += f.value.length_squared() * h * h * w + 2.0 * h * power;
+            let unsure = f.value.length_squared() * h * h * w + 2.0 * h * power;
+            kick += unsure;
+            if acts(f, piece.begin) != acts(f, piece.end) {
+                blur += unsure;
+            }
         }
         work += self.touch.lifted;
         let change = (after.kinetic + after.stored) - (before.kinetic + before.stored) - work;
+        // For how much of it is not known.
+        let change = change - change.clamp(-blur, blur);
         let kinetic = before.kinetic.max(after.kinetic.min(4.0 * before.kinetic + kick));
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)

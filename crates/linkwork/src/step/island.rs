@@ -6,7 +6,7 @@ use super::{
     Advanced, IslandWork, Method, Piece, Reaction, Rejected, StepConfig, StepReport, method, rigid_gaps,
 };
 use crate::contact::ContactReport;
-use crate::joint::JointId;
+use crate::joint::{Joint, JointId};
 use crate::math::Vector;
 use crate::mechanism::{Mechanism, Part};
 use crate::rows::Gaps;
@@ -125,11 +125,22 @@ impl Island {
         }
     }
 
+    /// Do joints begin to hold in this step? It is the first one, somebody changed what holds, or their time has come.
+    fn catches(&self, c: &StepConfig) -> bool {
+        let memory = self.state.memory.own();
+        let (begin, end) = (self.state.time, self.state.time + c.dt);
+        let begins = |j: &Joint| j.during.is_some() && j.holds_at(end) && !j.holds_at(begin);
+        memory.substep == 0.0
+            || memory.made_of != self.made_of
+            || self.part.mechanism.joints().iter().any(begins)
+    }
+
     /// One step of the island's state: by the plain method, with care, in substeps, in that order, until the energy and
     /// the gaps say that it can be believed. The report tells what came of it.
     pub fn step(&mut self, c: &StepConfig) {
         self.by_impulses = c.method == Method::Variational;
-        let of = self.balance(c.method);
+        let balance = self.balance(c.method);
+        let of = if self.catches(c) { balance.with_a_catch() } else { balance };
         let (m, w) = (&self.part.mechanism, &mut self.work);
         let epoch = w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
@@ -240,7 +251,9 @@ impl Island {
             let memory = self.state.memory.own_mut();
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
-            memory.drift = if end.driven { 0.0 } else { memory.drift + change };
+            let (unexplained, caught) = end.of.split(change);
+            memory.drift = if end.driven { 0.0 } else { memory.drift + unexplained };
+            report.energy.caught = caught;
             if !w.touch.is_empty() {
                 // What touches loses energy as it should: gains count from the least that there was.
                 memory.drift = memory.drift.max(0.0);

@@ -347,6 +347,21 @@ pub(crate) struct Piece<'a> {
     pub contradict: bool,
 }
 
+impl Piece<'_> {
+    /// A spring or a soft joint begins or lets go on the way.
+    pub fn changes_springs(&self) -> bool {
+        let springs = self
+            .m
+            .springs
+            .iter()
+            .filter_map(|s| s.during)
+            .map(|d| [self.begin, self.end].map(|t| d.contains(t)));
+        let soft = self.m.joints().iter().filter(|j| j.compliance > 0.0 && j.during.is_some());
+        let joints = soft.map(|j| [self.begin, self.end].map(|t| j.holds_at(t)));
+        springs.chain(joints).any(|[begin, end]| begin != end)
+    }
+}
+
 /// What a method tells of one piece.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advanced {

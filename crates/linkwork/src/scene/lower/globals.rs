@@ -2,6 +2,7 @@
 
 use super::Lowering;
 use super::reader::Quantity;
+use crate::joint::JointId;
 use crate::math::Vector;
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
@@ -105,8 +106,12 @@ impl<'x, 't> Lowering<'x, 't> {
         }
     }
 
-    /// Names of a bare clause, looked up; `None` if one of them is unknown.
-    fn bare_names(&mut self, block: &Block) -> Vec<(Span, Option<Bodies>)> {
+    /// Names of a bare clause, looked up; `None` if one of them is unknown. `takes` has the first choice of names.
+    fn bare_names(
+        &mut self,
+        block: &Block,
+        mut takes: impl FnMut(&mut Self, Span) -> bool,
+    ) -> Vec<(Span, Option<Bodies>)> {
         let mut lists = Vec::new();
         for clause in self.file.clauses(block) {
             if clause.broken {
@@ -123,6 +128,7 @@ impl<'x, 't> Lowering<'x, 't> {
                     self.report(Diagnostic::new(codes::WRONG_KIND, arg.span, message));
                 }
             }
+            spans.retain(|span| !takes(self, *span));
             let bodies: Vec<_> =
                 spans.iter().map(|span| self.body(self.file.str(*span), *span).map(|b| (b, *span))).collect();
             let bodies: Option<Vec<_>> = if fine { bodies.into_iter().collect() } else { None };
@@ -140,7 +146,7 @@ impl<'x, 't> Lowering<'x, 't> {
     }
 
     pub(super) fn ignore(&mut self, block: &Block) {
-        for (span, bodies) in self.bare_names(block) {
+        for (span, bodies) in self.bare_names(block, |_, _| false) {
             match bodies.as_deref() {
                 None => {}
                 Some([(a, _), (b, _)]) if a != b => {
@@ -166,7 +172,7 @@ impl<'x, 't> Lowering<'x, 't> {
 
     pub(super) fn watch(&mut self, block: &Block) {
         let mut known: BTreeSet<Body> = self.scene.watch.iter().copied().collect();
-        for (_, bodies) in self.bare_names(block) {
+        for (_, bodies) in self.bare_names(block, Self::watch_joint) {
             for (body, span) in bodies.unwrap_or_default() {
                 if known.insert(body) {
                     self.scene.watch.push(body);
@@ -176,5 +182,23 @@ impl<'x, 't> Lowering<'x, 't> {
                 }
             }
         }
+    }
+
+    /// Takes the name of a joint that no body has, too.
+    fn watch_joint(&mut self, span: Span) -> bool {
+        let name = self.file.str(span);
+        if !self.names.is_joint_alone(name) {
+            return false;
+        }
+        let place = self.scene.mechanism.joints().iter().position(|j| j.name == name);
+        // One that was not understood is no second mistake.
+        let Some(id) = place.map(|i| JointId(i as u32)) else { return true };
+        if self.scene.watch_joints.contains(&id) {
+            let message = format!("`{name}` is already watched");
+            self.report(Diagnostic::new(codes::IGNORED_CLAUSE, span, message));
+        } else {
+            self.scene.watch_joints.push(id);
+        }
+        true
     }
 }

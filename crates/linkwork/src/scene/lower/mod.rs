@@ -86,6 +86,7 @@ pub fn lower(file: &File<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<
             tetras: Vec::new(),
             skins: Vec::new(),
             watch: Vec::new(),
+            watch_joints: Vec::new(),
             sources: Sources { solids: vec![Span::default()], ..Sources::default() },
         },
     };
@@ -159,8 +160,13 @@ impl<'x, 't> Lowering<'x, 't> {
             "cloth" => low.cloth(block, words),
             "tetra" => low.tetra(block, words),
             "skin" => low.skin(block, words),
-            "watch" => low.watch(block),
             _ => {}
+        });
+        // When all joints are known.
+        self.pass(|low, keyword, block, _| {
+            if keyword == "watch" {
+                low.watch(block);
+            }
         });
         self.lint_scene();
     }

@@ -42,6 +42,13 @@ pub(super) struct Names<'t> {
     pub next_solid: usize,
 }
 
+impl Names<'_> {
+    /// A joint or constraint is called so, and nothing that has a place in the world.
+    pub fn is_joint_alone(&self, name: &str) -> bool {
+        self.joints.map.contains_key(name) && !self.bodies.contains_key(name)
+    }
+}
+
 impl<'t> Space<'t> {
     fn add(&mut self, name: &'t str, span: Span) -> Result<u32, Span> {
         let index = self.list.len() as u32;

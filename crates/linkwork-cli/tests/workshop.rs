@@ -1,0 +1,250 @@
+//! Rough edges of the command line: numbers as in scenes, outputs that spare inputs, signals, tables of joints, parameters of
+//! methods.
+
+mod common;
+
+use common::{command, folder, linkwork, linkwork_with, text};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const PENDULUM: &str = "\
+solid arm: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 2; end
+joint top: pin; object2 arm; at 0 0 0 axis 0 0 1; end
+";
+
+/// A column of a table, by its name.
+fn column(table: &str, name: &str) -> Vec<String> {
+    let mut lines = table.lines();
+    let place = lines.next().expect("a header").split(',').position(|n| n == name);
+    let place = place.unwrap_or_else(|| panic!("{name} in {}", table.lines().next().unwrap_or_default()));
+    lines.map(|l| l.split(',').nth(place).expect("a cell").to_owned()).collect()
+}
+
+fn numbers(table: &str, name: &str) -> Vec<f64> {
+    column(table, name).iter().map(|x| x.parse().unwrap_or_else(|_| panic!("{name}: {x}"))).collect()
+}
+
+#[test]
+fn options_take_numbers_as_scenes_do() {
+    let args = ["run", "-", "--seconds", "50 ms", "--step", "1/600", "--tolerance", "1/1000000", "--json"];
+    let run = linkwork_with(&args, PENDULUM.as_bytes());
+    let r = run.json();
+    assert_eq!((run.code, r["steps"].as_u64()), (0, Some(30)), "{}", run.stderr);
+    assert_eq!(r["dt"].as_f64(), Some(1.0 / 600.0));
+    let decimal = linkwork_with(
+        &["run", "-", "--seconds", "0.05", "--step", "0.0016666666666666668", "--json"],
+        PENDULUM.as_bytes(),
+    );
+    assert_eq!(r["state_hash"], decimal.json()["state_hash"], "the same to the bit");
+    let assembled = linkwork_with(
+        &["assemble", "-", "--max-rotation", "30 deg", "--budget-ms", "1/2", "--json"],
+        PENDULUM.as_bytes(),
+    );
+    assert_eq!(assembled.code, 0, "{}", assembled.stderr);
+    let wrong = linkwork_with(&["run", "-", "--seconds", "5 mm"], PENDULUM.as_bytes());
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("`mm` is no unit here"), "{}", wrong.stderr);
+}
+
+/// F26: the scene, the snapshot and the meshes stay as they are, whatever is named as an output.
+#[test]
+fn no_output_overwrites_an_input() {
+    let folder = folder("no-overwriting");
+    let at = |name: &str| folder.join(name).display().to_string();
+    let scene = at("s.csv");
+    std::fs::write(&scene, PENDULUM).expect("written");
+    std::os::unix::fs::symlink(&scene, at("link.csv")).expect("a link");
+    let first = linkwork(&["run", &scene, "--seconds", "0.1", "--snapshot", &at("one.lws")]);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let snapshot = std::fs::read(at("one.lws")).expect("a snapshot");
+    let (link, state) = (at("link.csv"), at("one.lws"));
+    for args in [
+        &["run", &scene, "--seconds", "0.1", "--snapshot", &scene][..],
+        &["run", &scene, "--seconds", "0.1", "--record", &scene],
+        &["run", &scene, "--seconds", "0.1", "--record", &link],
+        &["run", &link, "--seconds", "0.1", "--contacts", &scene],
+        &["run", &scene, "--seconds", "0.1", "--from", &state, "--snapshot", &state],
+        &["compare", &scene, "-o", &scene],
+    ] {
+        let run = linkwork(args);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains("would be written over"), "{}", run.stderr);
+        assert_eq!(text(Path::new(&scene)), PENDULUM);
+        assert_eq!(std::fs::read(at("one.lws")).expect("a snapshot"), snapshot);
+    }
+    let (twice, same) = (at("twice.csv"), format!("{}/./twice.csv", folder.display()));
+    let run = linkwork(&["run", &scene, "--seconds", "0.1", "--record", &twice, "--contacts", &same]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("named twice"), "{}", run.stderr);
+    assert!(!Path::new(&twice).exists());
+    // Naming the scene itself is how `assemble` is asked to write into it.
+    let own = at("own.lw");
+    std::fs::write(&own, PENDULUM).expect("written");
+    assert_eq!(linkwork(&["assemble", &own, "-o", &own]).code, 0);
+}
+
+/// What lies in a folder.
+fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Starts a run that would take for ever, and sends it signals once it has recorded something.
+fn interrupted(folder: &Path, signals: &[&str]) -> std::process::Output {
+    let table = folder.join("motion.csv").display().to_string();
+    let scene = folder.join("s.lw");
+    std::fs::write(&scene, PENDULUM).expect("written");
+    let scene = scene.display().to_string();
+    let child = command(&["run", &scene, "--seconds", "1e6", "--record", &table, "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let begin = Instant::now();
+    let written = |name: &String| {
+        name.ends_with(".part") && std::fs::metadata(folder.join(name)).is_ok_and(|m| m.len() > 100_000)
+    };
+    while !files(folder).iter().any(written) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it never began");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for signal in signals {
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn interrupted_runs_end_with_their_report_and_what_they_recorded() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = folder(&format!("interrupted{signal}"));
+        let output = interrupted(&folder, &[signal]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            (report["outcome"].as_str(), report["interrupted"].as_bool()),
+            (Some("stopped"), Some(true))
+        );
+        let table = text(&folder.join("motion.csv"));
+        let steps = report["steps"].as_u64().expect("steps") as usize;
+        assert_eq!(table.lines().count(), steps + 2, "a header, the start, and every step");
+        assert_eq!(files(&folder), ["motion.csv", "s.lw"]);
+    }
+}
+
+#[test]
+fn tables_tell_coordinates_speeds_and_forces_of_watched_joints() {
+    let folder = folder("joint-tables");
+    let file = folder.join("crank.csv").display().to_string();
+    let run = linkwork(&[
+        "run",
+        "scenes/fourbar.lw",
+        "--seconds",
+        "4",
+        "--watch",
+        "motor",
+        "--watch",
+        "crank",
+        "--watch",
+        "wrist",
+        "--record",
+        &file,
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let table = text(Path::new(&file));
+    let (time, r1, rate) =
+        (numbers(&table, "time"), numbers(&table, "motor.r1"), numbers(&table, "motor.r1.rate"));
+    assert_eq!(r1.len(), 241);
+    for k in 1..r1.len() {
+        // A motor of 2 rad/s, counted beyond half a turn.
+        assert!((r1[k] - r1[0] - 2.0 * time[k]).abs() < 1e-6, "{} at {}", r1[k], time[k]);
+        assert!((rate[k] - 2.0).abs() < 1e-6, "{}", rate[k]);
+    }
+    assert!(r1[240] > 7.0 && !table.starts_with("time,coupler"));
+    assert_eq!(column(&table, "motor.fx")[0], "", "nothing is known of forces at the start");
+    assert!(
+        numbers(&table, "wrist.fy").len() == 241
+            || column(&table, "wrist.fy")[1..].iter().all(|x| !x.is_empty())
+    );
+
+    // A pendulum of 2 kg at rest: its pin carries the weight.
+    let still = PENDULUM.replace("mass 2;", "mass 2; turn 0 0 1 -90 deg;") + "watch top; end\n";
+    let file = folder.join("still.csv").display().to_string();
+    let run = linkwork_with(&["run", "-", "--seconds", "0.5", "--record", &file], still.as_bytes());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let table = text(Path::new(&file));
+    assert_eq!(
+        table.lines().next(),
+        Some("time,top.r1,top.r1.rate,top.fx,top.fy,top.fz,top.mx,top.my,top.mz")
+    );
+    let up: f64 = column(&table, "top.fy").last().and_then(|x| x.parse().ok()).expect("a force");
+    assert!((up - 2.0 * 9.81).abs() < 1e-6, "{up}");
+
+    let unknown = linkwork_with(&["run", "-", "--seconds", "1", "--watch", "nobody"], PENDULUM.as_bytes());
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("no solid and no joint `nobody`"), "{}", unknown.stderr);
+    let word = linkwork_with(&["check", "-"], (PENDULUM.to_owned() + "watch tpo; end").as_bytes());
+    assert_eq!(word.code, 2, "{}", word.stderr);
+}
+
+#[test]
+fn assemblies_tell_poses_and_long_lists_are_cut_unless_asked_for() {
+    let turned = PENDULUM.replace("mass 2;", "mass 2; at 1 2 3; turn 0 0 1 90 deg;");
+    let run = linkwork_with(&["assemble", "-", "--json"], turned.as_bytes());
+    let r = run.json();
+    assert_eq!(r["poses"].as_array().map(Vec::len), Some(1), "{}", run.stdout);
+    assert_eq!(r["poses"][0]["solid"], "arm");
+    for (k, x) in [1.0, 2.0, 3.0].iter().enumerate() {
+        let at = r["poses"][0]["at"][k].as_f64().expect("a number");
+        assert!((at - x).abs() < 1e-9, "it starts with its pin where the frames of `at` put it: {at}");
+    }
+    let chain = linkwork(&["generate", "chain", "300"]).stdout;
+    for (full, poses) in [(false, 200), (true, 300)] {
+        let mut args = vec!["assemble", "-", "--json"];
+        args.extend(full.then_some("--full"));
+        let r = linkwork_with(&args, chain.as_bytes()).json();
+        assert_eq!(r["poses"].as_array().map(Vec::len), Some(poses));
+        assert_eq!(r["poses_left_out"].as_u64(), Some(300 - poses as u64));
+        let mut args = vec!["run", "-", "--seconds", "1/60", "--json"];
+        args.extend(full.then_some("--full"));
+        let r = linkwork_with(&args, chain.as_bytes()).json();
+        assert_eq!(r["reactions"].as_array().map(Vec::len), Some(poses), "{}", r["joints"]);
+    }
+}
+
+#[test]
+fn parameters_of_methods_can_be_chosen_where_they_mean_something() {
+    let bar = PENDULUM.to_owned()
+        + "particle bob: mass 1; at 2 0 0; end joint rod: distance 1; object1 arm; object2 bob; frame1 1 0 0; end\n";
+    let energy = |args: &[&str]| {
+        let all = [&["run", "-", "--seconds", "1", "--step", "1/240", "--json"], args].concat();
+        let run = linkwork_with(&all, bar.as_bytes());
+        assert!(run.code <= 1, "{all:?}: {}", run.stderr);
+        let r = run.json();
+        (
+            r["energy"]["max_drift"].as_f64().expect("a drift"),
+            r["state_hash"].as_str().expect("a hash").to_owned(),
+        )
+    };
+    let plain = energy(&["--method", "baumgarte"]);
+    let fine = energy(&["--method", "baumgarte", "--integrator", "rk4"]);
+    assert!(fine.0 < 0.1 * plain.0, "RK4 errs less: {} and {}", fine.0, plain.0);
+    assert_ne!(plain.1, energy(&["--method", "baumgarte", "--alpha", "40", "--beta", "40"]).1);
+    let stabilized = ["--method", "post-stabilization"];
+    assert_ne!(energy(&stabilized).1, energy(&[&stabilized[..], &["--project-velocities"]].concat()).1);
+    assert_ne!(
+        energy(&["--method", "implicit"]).1,
+        energy(&["--method", "implicit", "--squared-distances"]).1
+    );
+    for (args, option) in [(["--alpha", "3"], "--alpha"), (["--integrator", "rk4"], "--integrator")] {
+        let run = linkwork_with(&[&["run", "-", "--seconds", "1"][..], &args[..]].concat(), bar.as_bytes());
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(option) && run.stderr.contains("`variational`"), "{}", run.stderr);
+    }
+}
