@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{command, folder, linkwork, linkwork_with, text};
+use common::{command, folder, linkwork, linkwork_with};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,6 +13,10 @@ const PENDULUM: &str = "\
 solid arm: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 2; end
 joint top: pin; object2 arm; at 0 0 0 axis 0 0 1; end
 ";
+
+fn read(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).expect("a file")
+}
 
 /// A column of a table, by its name.
 fn column(table: &str, name: &str) -> Vec<String> {
@@ -70,7 +75,7 @@ fn no_output_overwrites_an_input() {
         let run = linkwork(args);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}: {}", run.stderr);
         assert!(run.stderr.contains("would be written over"), "{}", run.stderr);
-        assert_eq!(text(Path::new(&scene)), PENDULUM);
+        assert_eq!(read(&scene), PENDULUM);
         assert_eq!(std::fs::read(at("one.lws")).expect("a snapshot"), snapshot);
     }
     let (twice, same) = (at("twice.csv"), format!("{}/./twice.csv", folder.display()));
@@ -114,7 +119,7 @@ fn interrupted(folder: &Path, signals: &[&str]) -> std::process::Output {
         std::thread::sleep(Duration::from_millis(20));
     }
     for signal in signals {
-        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        let sent = std::process::Command::new("kill").arg(signal).arg(child.id().to_string()).status();
         assert!(sent.expect("kill").success());
     }
     child.wait_with_output().expect("it ends")
@@ -125,13 +130,13 @@ fn interrupted_runs_end_with_their_report_and_what_they_recorded() {
     for signal in ["-INT", "-TERM"] {
         let folder = folder(&format!("interrupted{signal}"));
         let output = interrupted(&folder, &[signal]);
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(
             (report["outcome"].as_str(), report["interrupted"].as_bool()),
             (Some("stopped"), Some(true))
         );
-        let table = text(&folder.join("motion.csv"));
+        let table = read(folder.join("motion.csv"));
         let steps = report["steps"].as_u64().expect("steps") as usize;
         assert_eq!(table.lines().count(), steps + 2, "a header, the start, and every step");
         assert_eq!(files(&folder), ["motion.csv", "s.lw"]);
@@ -157,13 +162,13 @@ fn tables_tell_coordinates_speeds_and_forces_of_watched_joints() {
         &file,
     ]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let table = text(Path::new(&file));
+    let table = read(&file);
     let (time, r1, rate) =
         (numbers(&table, "time"), numbers(&table, "motor.r1"), numbers(&table, "motor.r1.rate"));
     assert_eq!(r1.len(), 241);
     for k in 1..r1.len() {
         // A motor of 2 rad/s, counted beyond half a turn.
-        assert!((r1[k] - r1[0] - 2.0 * time[k]).abs() < 1e-6, "{} at {}", r1[k], time[k]);
+        assert!((r1[k] - r1[0] - 2.0 * time[k]).abs() < 1e-5, "{} at {}", r1[k], time[k]);
         assert!((rate[k] - 2.0).abs() < 1e-6, "{}", rate[k]);
     }
     assert!(r1[240] > 7.0 && !table.starts_with("time,coupler"));
@@ -178,7 +183,7 @@ fn tables_tell_coordinates_speeds_and_forces_of_watched_joints() {
     let file = folder.join("still.csv").display().to_string();
     let run = linkwork_with(&["run", "-", "--seconds", "0.5", "--record", &file], still.as_bytes());
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let table = text(Path::new(&file));
+    let table = read(&file);
     assert_eq!(
         table.lines().next(),
         Some("time,top.r1,top.r1.rate,top.fx,top.fy,top.fz,top.mx,top.my,top.mz")

@@ -121,9 +121,10 @@ impl Balance {
         Self { loses: true, catches: true, ..self }
     }
 
-    /// Of a change that nothing explains, what counts as drift, and what joints that began to hold took away.
-    pub fn split(self, change: f64) -> (f64, f64) {
-        if self.catches { (change.max(0.0), (-change).max(0.0)) } else { (change, 0.0) }
+    /// Of a change that nothing explains, what counts as drift, and what joints that began to hold took away: a loss beyond
+    /// the `ordinary` error of a step.
+    pub fn split(self, change: f64, ordinary: f64) -> (f64, f64) {
+        if self.catches && change < -ordinary { (0.0, -change) } else { (change, 0.0) }
     }
 
     /// Motors or given motions act.
@@ -251,7 +252,7 @@ impl IslandWork {
 }
 
 /// A step that errs by more than this share of what is allowed is tried again: ordinary ones err by one or two hundredths.
-const RETRY: f64 = 0.05;
+pub(super) const RETRY: f64 = 0.05;
 
 impl EnergyReport {
     /// Within what the method documents?

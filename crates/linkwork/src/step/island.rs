@@ -1,7 +1,7 @@
 //! One island of a mechanism: the unit of a step. Substeps, care, fallback, budget, convergence and sleep are its own;
 //! it never notices that another one exists.
 
-use super::energy::{Balance, EnergyReport, Ledger};
+use super::energy::{Balance, EnergyReport, Ledger, RETRY};
 use super::{
     Advanced, IslandWork, Method, Piece, Reaction, Rejected, StepConfig, StepReport, method, rigid_gaps,
 };
@@ -251,7 +251,7 @@ impl Island {
             let memory = self.state.memory.own_mut();
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
-            let (unexplained, caught) = end.of.split(change);
+            let (unexplained, caught) = end.of.split(change, RETRY * end.energy.allowed);
             memory.drift = if end.driven { 0.0 } else { memory.drift + unexplained };
             report.energy.caught = caught;
             if !w.touch.is_empty() {
