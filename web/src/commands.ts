@@ -47,6 +47,8 @@ export const budget = (ms: number | null): Command => ({ do: 'budget', ms });
 export const policy = (policy: string): Command => ({ do: 'policy', policy });
 export const enable = (joint: number, on: boolean): Command => ({ do: 'enable', joint, on });
 export const setText = (text: string): Command => ({ do: 'set-text', text });
+/** Goes on with the edit or gesture before it: one undo takes both back. */
+export const amend = (text: string): Command => ({ do: 'amend', text });
 export const addConstraint = (
   kind: string,
   solid1: number,

@@ -62,7 +62,7 @@ const CHARTS: Chart[] = [
   },
 ];
 
-export function plots(app: App): Panel & { rows: () => number } {
+export function plots(app: App, above: HTMLElement): Panel & { rows: () => number } {
   const charts = h('div', { class: 'charts' });
   const all = CHARTS.flatMap((c) => c.curves);
   const clock: number[] = [];
@@ -156,6 +156,7 @@ export function plots(app: App): Panel & { rows: () => number } {
   const element = h(
     'div',
     {},
+    above,
     charts,
     events,
     h('div', { class: 'row' }, h('button', { type: 'button', id: 'csv', onclick: csv }, 'Save as CSV'), h('button', { type: 'button', onclick: clear }, 'Clear')),

@@ -2,7 +2,7 @@
 
 import * as THREE from 'three';
 import type { App } from '../app';
-import type { Contact, Frame, JointInfo, SceneMessage } from '../protocol';
+import type { Contact, Frame, JointInfo, LimitInfo, SceneMessage } from '../protocol';
 import { Marks, unitBar, unitCone, unitDot, unitFunnel } from './marks';
 import type { Solids } from './solids';
 import { poseMatrix } from './solids';
@@ -103,6 +103,32 @@ export class Overlays {
   frameOf(joint: number, side: 0 | 1): THREE.Matrix4 {
     const info = this.scene!.joints[joint]!;
     return this.solids.matrices[info.solids[side]]!.clone().multiply(this.locals[joint]![side]);
+  }
+
+  /** How far a joint has gone in a direction of its first frame: metres or radians. */
+  coordinate(joint: number, direction: LimitInfo['direction']): number {
+    const relative = this.frameOf(joint, 0).invert().multiply(this.frameOf(joint, 1));
+    const k = Number(direction[1]) - 1;
+    if (direction[0] === 't') return v().setFromMatrixPosition(relative).getComponent(k);
+    const [a, b] = [(k + 1) % 3, (k + 2) % 3];
+    const turned = v().setFromMatrixColumn(relative, a);
+    return Math.atan2(turned.getComponent(b), turned.getComponent(a));
+  }
+
+  /** A joint of this solid is at the end of its range, to a hundredth of it. */
+  isAtLimit(solid: number): boolean {
+    return (this.scene?.joints ?? []).some(
+      (j, i) =>
+        j.enabled &&
+        j.solids.includes(solid) &&
+        j.limits.some((l) => {
+          const [low, high] = [l.min ?? -Infinity, l.max ?? Infinity];
+          let here = this.coordinate(i, l.direction);
+          if (l.direction[0] === 'r' && here < low - 0.1) here += 2 * Math.PI;
+          const slack = 0.01 * Math.min(high - low, l.direction[0] === 'r' ? 2 : this.size * 30);
+          return here <= low + slack || here >= high - slack;
+        }),
+    );
   }
 
   private color(i: number, joint: JointInfo): THREE.Color {

@@ -4,7 +4,7 @@
 use super::hub::{Answer, Hub, Queued, Refusal, Request, Rival, Work, message};
 use super::inbox::Backlog;
 use super::watch::{News, Unsaved, Watch, read_text};
-use super::{describe, frame, gallery};
+use super::{describe, foresee, frame, gallery};
 use crate::files;
 use axum::body::Bytes;
 use linkwork::record::Frame;
@@ -187,6 +187,7 @@ impl Driver {
         driver.tell_scene();
         driver.tell_settings();
         driver.tell_file(true, "", Vec::new());
+        foresee::sweep(&driver.session, driver.revision, &driver.hub);
         driver.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
         driver
     }
@@ -291,6 +292,8 @@ impl Driver {
         let result = match request.work {
             Work::Do(command) => self.act(*command, request.client),
             Work::Open(id) => self.open(&id),
+            Work::OpenText { name, text } => self.show(text, Source::Named(name)),
+            Work::Diagnose => return foresee::examine(&self.session, request.reply),
             Work::Save { force } => self.save(force),
             Work::Compare(rivals) => self.compare(&rivals),
             Work::Glb => Ok(Answer::Bytes(self.glb())),
@@ -362,6 +365,7 @@ impl Driver {
         match command {
             Command::Method { .. } | Command::Solver { .. } => {}
             Command::SetText { .. }
+            | Command::Amend { .. }
             | Command::AddConstraint { .. }
             | Command::DeleteConstraint { .. }
             | Command::Undo
@@ -447,6 +451,11 @@ impl Driver {
                 (text, Source::Named(id.to_owned()))
             }
         };
+        self.show(text, source)
+    }
+
+    /// Another scene.
+    fn show(&mut self, text: String, source: Source) -> Result<Answer, Refusal> {
         let mut session =
             Session::open(&text, &mut |name| source.mesh(name)).map_err(|r| refuse(&r, &text))?;
         start(&mut session);
@@ -458,6 +467,8 @@ impl Driver {
         self.opened = self.session.text().to_owned();
         self.source = source;
         self.tell_file(true, "", Vec::new());
+        // Before the scene, so that whoever has its first frame knows that there is more to come.
+        foresee::sweep(&self.session, self.revision + 1, &self.hub);
         self.tell_scene();
         self.tell_settings();
         Ok(Answer::Value(Value::Null))

@@ -7,6 +7,7 @@ mod describe;
 mod door;
 mod driver;
 mod flight;
+mod foresee;
 mod frame;
 mod gallery;
 mod http;
