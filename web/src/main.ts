@@ -9,6 +9,7 @@ import { readLink } from './link';
 import { GHOSTS, compare } from './panels/compare';
 import { Docks } from './panels/dock';
 import { files } from './panels/files';
+import { findings } from './panels/findings';
 import { gallery } from './panels/gallery';
 import { help as helpDialog } from './panels/help';
 import { motors, wayOf } from './panels/motors';
@@ -22,6 +23,7 @@ import { transport } from './panels/transport';
 import { watched } from './panels/watched';
 import { itemOf, matching } from './scenes';
 import { Build } from './view/build';
+import { Freedoms } from './view/freedoms';
 import { Follow } from './view/follow';
 import { Framing } from './view/framing';
 import { Handles } from './view/handles';
@@ -77,10 +79,13 @@ for (const g of ghosts) g.group.visible = false;
 // Before the pointer: its listeners come first while something is drawn.
 const build = new Build(app, stage, solids, overlays, hands, layer);
 stage.root.add(build.group);
+const freedoms = new Freedoms(app, stage, solids);
+stage.root.add(freedoms.group);
 const traces = new Traces(app, stage, solids, overlays, layer);
 stage.root.add(traces.group);
 const handles = new Handles(app, stage, solids, hands);
 const pointer = new Pointer(app, stage, solids, hands, handles, () => remark());
+pointer.arrows = (x, y) => freedoms.hit(x, y);
 const help = document.body.appendChild(helpDialog());
 const text = textPanel(app);
 const plots = plotsPanel(app, watched(app, traces));
@@ -110,7 +115,7 @@ build.hooks = {
   },
 };
 const parts = outline(app, {
-  above: [selected, motors(app, solids, overlays, hands, stage)],
+  above: [findings(app, freedoms, overlays), selected, motors(app, solids, overlays, hands, stage)],
   grab: (solid) => keyboard.grab(solid),
   reveal: (line) => {
     docks.toggle('text', true);
@@ -205,6 +210,7 @@ stage.before.push(() => {
   follow.update();
   overlays.update(app.frame);
   traces.update();
+  freedoms.update();
   tethers.update(app.frame);
   const now = performance.now();
   if (now - looked < 300) return;
@@ -386,4 +392,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, tethers, xr, text, plots, docks, THREE };
+window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, tethers, xr, text, plots, docks, THREE };

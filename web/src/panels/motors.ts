@@ -176,7 +176,7 @@ export function motors(app: App, solids: Solids, overlays: Overlays, hands: Hand
     const driven = scene.joints.flatMap((j, i) => j.drives.map((d) => ({ i, d })));
     const free = scene.joints.flatMap((j, i) => {
       const way = wayOf(j.kind);
-      return way && j.enabled && j.solids.some((s) => solids.isMovable(s)) ? [{ i, way }] : [];
+      return way && j.enabled && j.solids.some((s) => scene.solids[s]!.kind === 'dynamic') ? [{ i, way }] : [];
     });
     // A slider under the finger is not replaced by the echo of its own change.
     if (app.other) scenes++;

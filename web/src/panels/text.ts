@@ -139,7 +139,7 @@ export function text(app: App): TextPanel {
           indentWithTab,
         ]),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ 'aria-label': 'Text of the scene' }),
+        EditorView.contentAttributes.of({ 'aria-label': 'Text of the scene', tabindex: '0' }),
         EditorView.updateListener.of((u) => u.docChanged && changed()),
       ],
     });

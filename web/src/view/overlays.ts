@@ -33,6 +33,8 @@ const NIGHT: typeof DAY = {
   slides: new THREE.Color(0xffa64d),
   axes: [new THREE.Color(0xff7382), new THREE.Color(0x6fd394), new THREE.Color(0x7db8ff)],
 };
+export type Flag = 'redundant' | 'conflict' | 'involved';
+const FLAGS: Record<Flag, THREE.Color> = { redundant: new THREE.Color(0xd98a00), conflict: new THREE.Color(0xd6202a), involved: new THREE.Color(0x2f6fc4) };
 const CHOSEN = new THREE.Color(0xff8a00);
 const ink = () => (dark.matches ? NIGHT : DAY);
 
@@ -131,9 +133,18 @@ export class Overlays {
     );
   }
 
+  private flags: ReadonlyMap<number, Flag> = new Map();
+
+  /** Joints that stand out: those that say nothing new, that contradict others, and what they depend on. */
+  flag(flags: ReadonlyMap<number, Flag>): void {
+    this.flags = flags;
+  }
+
   private color(i: number, joint: JointInfo): THREE.Color {
     const s = this.app.selection;
     if (s?.kind === 'joint' && s.id === i) return CHOSEN;
+    const flag = this.flags.get(i);
+    if (flag) return FLAGS[flag];
     if (!joint.enabled) return ink().off;
     return joint.rank === 1 ? ink().primary : ink().secondary;
   }
@@ -146,11 +157,13 @@ export class Overlays {
     const joints = this.scene?.joints ?? [];
     joints.forEach((joint, i) => {
       const chosen = selection?.kind === 'joint' && selection.id === i;
-      if (!overlays.joints && !overlays.frames && !overlays.limits && !chosen) return;
+      if (!overlays.joints && !overlays.frames && !overlays.limits && !chosen && !this.flags.has(i)) return;
       const frame1 = this.frameOf(i, 0);
       const at = v().setFromMatrixPosition(frame1);
       const axis = v().setFromMatrixColumn(frame1, 0);
-      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
+      const flagged = this.flags.has(i);
+      if (flagged) this.overDots.dot(at, 1.1 * r, this.color(i, joint));
+      if (overlays.joints || chosen || flagged) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
       if (overlays.frames || chosen) for (const side of [0, 1] as const) this.axes(this.frameOf(i, side), side, r);
       if (overlays.limits || chosen) this.limits(i, joint, frame1, r);
       if (chosen) {

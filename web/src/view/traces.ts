@@ -176,8 +176,12 @@ export class Traces {
   private sample(f: Frame): void {
     if (this.traces.length === 0 && this.measures.length === 0) return;
     if (f.scrubbed) return;
-    const back = this.last !== null && f.time < this.last.time;
-    if (back) this.clear();
+    if (this.last !== null && f.time < this.last.time) {
+      // Started over: whole turns are counted from here.
+      this.clear();
+      this.last = null;
+      for (const m of this.measures) m.value = NaN;
+    }
     const step = this.last ? f.time - this.last.time : 0;
     const moved = step > 0 || f.grabs.length > 0 || this.last === null || f.kinematic;
     for (const m of this.measures) this.read(m, f, step);
@@ -268,9 +272,10 @@ export class Traces {
   private draw(t: Trace, r: number, ground: THREE.Color): void {
     const { times, points } = t.path;
     const end = times.length - 1;
+    if (end < 0) return;
     const color = new THREE.Color(t.color);
     if (dark.matches) color.lerp(new THREE.Color(0xffffff), 0.25);
-    if (end >= 0) this.dots.dot(new THREE.Vector3(...points[end]!), 2.6 * r, color);
+    this.dots.dot(new THREE.Vector3(...points[end]!), 2.6 * r, color);
     const cycle = t.path.cycle(this.watch.period);
     let from = cycle ? cycle.from : end;
     if (!cycle) while (from > 0 && times[end]! - times[from - 1]! < SHOWN) from--;

@@ -73,7 +73,7 @@ impl Source {
 pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     let plain = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
     if !plain {
-        return Err("only files in the scene's own folder can be used in the viewer".into());
+        return Err("the viewer can use only files in the scene's own folder".into());
     }
     // Links are followed before they are judged.
     let real = |path: &Path| path.canonicalize().map_err(|e| e.to_string());
@@ -543,7 +543,11 @@ impl Driver {
         let (name, news, stale) = (watch.name(), watch.look(), watch.is_stale());
         match news {
             Some(News::Gone) => {
-                self.tell_file(false, &format!("{name} is gone; the scene as it was goes on"), Vec::new());
+                self.tell_file(
+                    false,
+                    &format!("{name} is gone; still running the last good version"),
+                    Vec::new(),
+                );
             }
             Some(News::Unreadable(why)) => self.tell_file(false, &why, Vec::new()),
             Some(News::Text(text)) => {
@@ -574,11 +578,11 @@ impl Driver {
                 if let Some(watch) = &mut self.watch {
                     watch.refreshed();
                 }
-                self.tell_file(true, &format!("{what} was read again"), Vec::new());
+                self.tell_file(true, &format!("Reloaded {what}"), Vec::new());
                 true
             }
             Err(why) => {
-                let words = format!("{what} has errors; the scene as it was goes on");
+                let words = format!("{what} has errors; still running the last good version");
                 self.tell_file(false, &words, why.diagnostics);
                 false
             }

@@ -147,10 +147,10 @@ impl Session {
         let name = self.base.joint_name(worst.joint);
         let text = match report.outcome {
             Outcome::Ok => return None,
-            Outcome::Conflict => "the constraints contradict each other",
-            Outcome::Budget | Outcome::Diverged => "the constraints could not all be closed",
+            Outcome::Conflict => "these constraints cannot all hold",
+            Outcome::Budget | Outcome::Diverged => "not all constraints could be closed",
         };
-        Some(Complaint::plain(format!("{text}; the most open one is `{name}`")))
+        Some(Complaint::plain(format!("{text}; the widest gap is at `{name}`")))
     }
 
     pub(super) fn set_text(
