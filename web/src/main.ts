@@ -23,6 +23,7 @@ import { transport } from './panels/transport';
 import { watched } from './panels/watched';
 import { itemOf, matching } from './scenes';
 import { Build } from './view/build';
+import { join } from './view/join';
 import { Freedoms } from './view/freedoms';
 import { Follow } from './view/follow';
 import { Framing } from './view/framing';
@@ -121,16 +122,7 @@ const parts = outline(app, {
     docks.toggle('text', true);
     text.reveal(line);
   },
-  gaze: () => {
-    const way = stage.camera.getWorldDirection(new THREE.Vector3());
-    const back = stage.root.getWorldQuaternion(new THREE.Quaternion()).invert();
-    way.applyQuaternion(back);
-    // The nearest main axis: an axis that is almost along z is meant to be along z.
-    const k = [0, 1, 2].reduce((a, b) => (Math.abs(way.getComponent(b)) > Math.abs(way.getComponent(a)) ? b : a));
-    const axis: [number, number, number] = [0, 0, 0];
-    axis[k] = 1;
-    return axis;
-  },
+  join: (kind, a, b) => join({ app, stage, solids }, kind, a, b),
 });
 for (const panel of [gallery(app), parts, settings(app), text, compare(app), plots]) docks.add(panel);
 const buildButton = h('button', { type: 'button', id: 'build', 'aria-pressed': 'false', title: 'Build (B)', onclick: () => void enterBuild() }, 'Build');
@@ -264,7 +256,8 @@ function remark(): void {
 /** Until something was held, the page says how, and what is worth it here. */
 function invite(): void {
   const movable = app.scene?.solids.some((s) => s.kind === 'dynamic') ?? false;
-  hint.hidden = touched || !app.scene || build.on;
+  // Where nothing can be held, nobody has learnt anything yet.
+  hint.hidden = (touched && movable) || !app.scene || build.on;
   if (hint.hidden) return;
   const touch = matchMedia('(pointer: coarse)').matches;
   const todo = app.hello && itemOf(app.hello.gallery, app.scene!)?.attempt;

@@ -1,5 +1,6 @@
 // Making a mechanism without typing: by mouse, by finger and by keys; and everything that is made is text.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { browser, closeBrowser, command, drawn, frame, frames, open, pictures, ready, serve, settings, until } from './harness.mjs';
 
@@ -87,6 +88,29 @@ test('from an empty page to a turning four-bar with a motor, by mouse', async ()
   console.log(`from an empty page to a running four-bar in ${seconds.toFixed(1)} s`);
   await turns(page);
   assert.ok(seconds < 60, `${seconds} s`);
+  // And on: the coupler's curve, and a file for Blender.
+  await tool('trace');
+  await command(page, { do: 'run', on: false });
+  await frames(page, 2);
+  await drawn(page, 2);
+  const middle = await page.evaluate(() => {
+    const { app, solids, stage, pointer, THREE } = linkwork;
+    const i = app.scene.solids.findIndex((s) => s.name === 'bar-2');
+    for (let x = 0.3; x < 1; x += 0.05) {
+      const p = stage.toPage(new THREE.Vector3(x, 0, 0).applyMatrix4(solids.matrices[i]));
+      if (pointer.pick(p.x, p.y)?.solid === i) return p;
+    }
+    return null;
+  });
+  await page.mouse.click(middle.x, middle.y);
+  await until('it is traced', () => page.evaluate(() => linkwork.traces.traces[0]?.name === 'bar-2'));
+  await command(page, { do: 'run', on: true });
+  await until('its path grows', () => page.evaluate(() => linkwork.traces.traces[0].path.points.length > 20));
+  await page.click('.menu summary');
+  const [glb] = await Promise.all([page.waitForEvent('download'), page.click('#save-glb')]);
+  const bytes = readFileSync(await glb.path());
+  assert.equal(bytes.subarray(0, 4).toString(), 'glTF');
+  assert.ok(bytes.includes('bar-3') && bytes.includes('"animations"'), 'with names and motion');
   const written = await text();
   assert.match(written, /solid bar-1:\n {2}shape capsule [\d.]+ from 0 0 0 to 0\.4 0 0;\n/);
   assert.match(written, /turn 0 0 1 90 deg;/);

@@ -17,8 +17,8 @@ export interface OutlineHooks {
   grab: (solid: number) => void;
   /** Show the line in the text. */
   reveal: (line: number) => void;
-  /** The direction in which the user looks, scene coordinates: the axis of a new pin. */
-  gaze: () => Vec3;
+  /** Joins two solids at a point of each, scene coordinates. */
+  join: (kind: string, a: { solid: number; point: Vec3 }, b: { solid: number; point: Vec3 }) => Promise<boolean>;
 }
 
 export function outline(app: App, hooks: OutlineHooks): Panel {
@@ -70,12 +70,9 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
         return;
       }
       const [a, k] = [first, kind.value];
-      const far = Math.hypot(...a.point.map((x, i) => x - point[i]!));
-      const apart = far > 1e-9 ? point : null;
-      const axis = ['pin', 'slider', 'cylindrical', 'planar', 'point-on-plane', 'point-on-line'].includes(k) ? hooks.gaze() : null;
       const [from, to] = [name(a.solid), name(solid)];
       stopPicking();
-      void app.do(command.addConstraint(k, a.solid, solid, a.point, apart, axis)).then((ok) => {
+      void hooks.join(k, a, { solid, point }).then((ok) => {
         pickHint.textContent = ok ? `Added a ${k} joint between “${from}” and “${to}”.` : '';
       });
     };

@@ -207,6 +207,7 @@ export class Traces {
     this.last = { time: f.time, tick: f.tick };
   }
 
+  private laid: { x: number; y: number; wide: number }[] = [];
   private places = new Map<number, THREE.Vector3>();
 
   private read(m: Measure, f: Frame, step: number): void {
@@ -264,6 +265,7 @@ export class Traces {
     const pixel = (2 * camera.position.distanceTo(controls.target) * Math.tan(THREE.MathUtils.degToRad(camera.fov) / 2)) / Math.max(1, canvas.clientHeight);
     const r = Math.max(0.0035 * this.stage.radius, 1.1 * pixel);
     for (const t of this.traces) this.draw(t, r, ground);
+    this.laid = [];
     for (const m of this.measures) this.show(m, r);
     for (const m of [this.bars, this.dots, this.cones]) m.end();
   }
@@ -320,10 +322,13 @@ export class Traces {
     const words = `${m.name} ${this.words(m)}`;
     if (m.label.textContent !== words) m.label.textContent = words;
     const box = this.layer.getBoundingClientRect();
-    // Read-outs of one place stand above each other.
-    const above = this.measures.filter((x) => x.id < m.id && x.joint === m.joint && x.joint !== '').length;
-    const x = Math.min(place.x - box.left + 14, box.width - m.label.offsetWidth - 6);
-    const y = Math.min(Math.max(place.y - box.top + 12 + 26 * above, 6), box.height - 30);
+    const wide = m.label.offsetWidth;
+    const x = Math.min(place.x - box.left + 14, box.width - wide - 6);
+    let y = Math.min(Math.max(place.y - box.top + 12, 6), box.height - 30);
+    // Read-outs do not lie over each other: later ones stand below.
+    const over = (l: { x: number; y: number; wide: number }) => Math.abs(l.y - y) < 24 && x < l.x + l.wide && l.x < x + wide;
+    for (let tries = 0; tries < this.laid.length && this.laid.some(over); tries++) y += 26;
+    this.laid.push({ x, y, wide });
     m.label.style.transform = `translate(${Math.max(6, x)}px, ${y}px)`;
   }
 
