@@ -1,7 +1,7 @@
 /** What the page knows, and who wants to hear about it. The server's session is the truth; this only mirrors it. */
 
 import { Connection, Disconnected, Refused } from './connection';
-import type { CompareRow, ContactEvent, DiagnosticInfo, Frame, Hello, SceneMessage, ServerEvent, Settings } from './protocol';
+import type { CompareRow, ContactEvent, DiagnosticInfo, Frame, Hello, SceneMessage, ServerEvent, Settings, Sweep } from './protocol';
 import { isOther } from './scenes';
 
 export type Selection = { kind: 'solid' | 'joint'; id: number } | null;
@@ -18,6 +18,7 @@ export interface Topics {
   file: { ok: boolean; message: string; diagnostics: DiagnosticInfo[] };
   connection: 'connecting' | 'open' | 'lost' | 'refused';
   toast: { message: string; bad: boolean };
+  sweep: Sweep;
   overlays: Overlays;
   picking: boolean;
   released: number[];
@@ -59,6 +60,8 @@ export class App {
   /** Set while two solids are being picked for a new constraint. */
   picker: ((solid: number, point: [number, number, number]) => void) | null = null;
 
+  /** The scene whose motion is still being worked out. */
+  foreseen = -1;
   /** The scene that came last is another one, not an edit of the one before. */
   other = true;
   /** Asks before the scene is left if anything would be lost by that. */
@@ -113,6 +116,10 @@ export class App {
         break;
       case 'contacts':
         this.emit('contacts', event.events);
+        break;
+      case 'sweep':
+        this.foreseen = event.done ? -1 : event.revision;
+        this.emit('sweep', event);
         break;
       case 'file':
         this.emit('file', event);

@@ -47,12 +47,6 @@ export const budget = (ms: number | null): Command => ({ do: 'budget', ms });
 export const policy = (policy: string): Command => ({ do: 'policy', policy });
 export const enable = (joint: number, on: boolean): Command => ({ do: 'enable', joint, on });
 export const setText = (text: string): Command => ({ do: 'set-text', text });
-export const addConstraint = (
-  kind: string,
-  solid1: number,
-  solid2: number,
-  point: Vec3,
-  point2: Vec3 | null,
-  axis: Vec3 | null,
-): Command => ({ do: 'add-constraint', kind, solid1, solid2, point, ...(point2 && { point2 }), ...(axis && { axis }) });
+/** Goes on with the edit or gesture before it: one undo takes both back. */
+export const amend = (text: string): Command => ({ do: 'amend', text });
 export const deleteConstraint = (joint: number): Command => ({ do: 'delete-constraint', joint });

@@ -22,6 +22,11 @@ export interface KeyboardParts {
   help: HTMLDialogElement;
   framing: Framing;
   handles: Handles;
+  follow: () => void;
+  build: { on: boolean };
+  /** Deletes and copies what is selected. */
+  remove: () => void;
+  copy: () => void;
   dropPointers: () => void;
 }
 
@@ -56,7 +61,7 @@ export class Keyboard {
       hands.end(HAND);
       if (same) return app.toast('Let go.');
     }
-    if (!solids.isMovable(solid)) return app.toast('It does not move: nothing can drag it.', true);
+    if (!solids.isMovable(solid)) return app.toast('It is fixed: it cannot be dragged.', true);
     const at = new THREE.Vector3(...app.scene!.solids[solid]!.center).applyMatrix4(solids.matrices[solid]!);
     hands.begin(HAND, solid, at, app.grabMode, undefined, true);
     app.select({ kind: 'solid', id: solid });
@@ -106,7 +111,10 @@ export class Keyboard {
       }
       return;
     }
-    if (isTyping(e.target) || document.querySelector('dialog[open]')) return;
+    const undoes = (e.ctrlKey || e.metaKey) && ['z', 'y'].includes(e.key.toLowerCase());
+    // What a field of the inspector has changed is in the text already: undo means that.
+    const field = undoes && e.target instanceof HTMLElement && e.target.closest('.inspector') !== null;
+    if ((isTyping(e.target) && !field) || document.querySelector('dialog[open]')) return;
     const onButton = e.target instanceof HTMLButtonElement || e.target instanceof HTMLInputElement || (e.target as HTMLElement).tagName === 'SUMMARY';
     const command_ = e.ctrlKey || e.metaKey;
     if (command_ && e.key.toLowerCase() === 'z') {
@@ -117,6 +125,11 @@ export class Keyboard {
     if (command_ && e.key.toLowerCase() === 'y') {
       e.preventDefault();
       void app.do(command.redo());
+      return;
+    }
+    if (command_ && e.key.toLowerCase() === 'd' && this.p.build.on) {
+      e.preventDefault();
+      this.p.copy();
       return;
     }
     if (command_ || e.altKey) return;
@@ -141,10 +154,15 @@ export class Keyboard {
           this.grab(app.selection.id);
         }
         return;
+      case 'Backspace':
+        if (onButton) return;
+        e.preventDefault();
+        void app.do(command.reset());
+        return;
       case 'Home':
         return stage.resetView();
       case 'Delete':
-        if (app.selection?.kind === 'joint' && !onButton) void app.do(command.deleteConstraint(app.selection.id));
+        if (app.selection && !onButton && (app.selection.kind === 'joint' || this.p.build.on)) this.p.remove();
         return;
       case '?':
         return help.showModal();
@@ -152,6 +170,8 @@ export class Keyboard {
     const letter = e.key.toLowerCase();
     if (letter === 'f') return this.p.framing.selection();
     if (letter === 'r') return stage.resetView();
+    if (letter === 'b') return document.querySelector<HTMLElement>('#build')?.click();
+    if (letter === 'v') return this.p.follow();
     if (letter === 'h') return this.p.handles.next();
     if (letter === 'k') return void app.do(command.mode(app.settings?.mode === 'kinematic' ? 'dynamic' : 'kinematic'));
     const panel = docks.forKey(letter);

@@ -57,6 +57,6 @@ export async function readLink(address: string): Promise<string> {
     const large = error instanceof Error && /too large/.test(error.message);
     throw new Error(large ? 'The scene in this link is too large.' : 'The scene in this link is damaged: part of the link may be missing.');
   }
-  if (text === null) throw new Error('This is no link to a scene: it has no part that begins with “#scene=”.');
+  if (text === null) throw new Error('That is not a scene link: it has no part that begins with “#scene=”.');
   return text;
 }

@@ -9,14 +9,23 @@ import { readLink } from './link';
 import { GHOSTS, compare } from './panels/compare';
 import { Docks } from './panels/dock';
 import { files } from './panels/files';
+import { findings } from './panels/findings';
 import { gallery } from './panels/gallery';
 import { help as helpDialog } from './panels/help';
+import { motors, wayOf } from './panels/motors';
+import { inspector } from './panels/inspector';
 import { outline } from './panels/outline';
 import { plots as plotsPanel } from './panels/plots';
 import { settings } from './panels/settings';
 import { text as textPanel } from './panels/text';
+import { tools } from './panels/tools';
 import { transport } from './panels/transport';
+import { watched } from './panels/watched';
 import { itemOf, matching } from './scenes';
+import { Build } from './view/build';
+import { join } from './view/join';
+import { Freedoms } from './view/freedoms';
+import { Follow } from './view/follow';
 import { Framing } from './view/framing';
 import { Handles } from './view/handles';
 import { Hands } from './view/hands';
@@ -24,6 +33,7 @@ import { Overlays } from './view/overlays';
 import { Pointer } from './view/pointer';
 import { Solids } from './view/solids';
 import { Stage } from './view/stage';
+import { Traces } from './view/traces';
 import { Tethers } from './view/tethers';
 import { Xr } from './view/xr';
 
@@ -31,6 +41,7 @@ const UNDO = 'M7 8V4L2 9l5 5v-4h7a4 4 0 0 1 0 8H9v2h5a6 6 0 0 0 0-12z';
 const HOME = 'M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4zM9 9h6v6H9z';
 const HANDLES = 'M12 2l3 4h-2v5h5V9l4 3-4 3v-2h-5v5h2l-3 4-3-4h2v-5H6v2l-4-3 4-3v2h5V6H9z';
 const FRAME = 'M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zm0 3a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM11 2h2v4h-2zm0 16h2v4h-2zM2 11h4v2H2zm16 0h4v2h-4z';
+const FOLLOW = 'M12 5c5 0 9 4.500 10 7-1 2.500-5 7-10 7s-9-4.500-10-7c1-2.500 5-7 10-7zm0 3a4 4 0 1 0 0 8 4 4 0 0 0 0-8zm0 2a2 2 0 1 1 0 4 2 2 0 0 1 0-4z';
 const REDO = 'M17 8V4l5 5-5 5v-4h-7a4 4 0 0 0 0 8h5v2h-5a6 6 0 0 1 0-12z';
 
 const app = new App(new URLSearchParams(location.search).get('token') ?? '');
@@ -56,48 +67,92 @@ const overlays = new Overlays(app, solids);
 stage.inset = () => (hint.offsetHeight > 0 ? hint.offsetHeight + 20 : 0);
 const framing = new Framing(app, stage, solids, overlays);
 const hands = new Hands(app, solids, stage);
-const tethers = new Tethers(stage, layer, (hand) => hands.isSight(hand));
+const tethers = new Tethers(
+  stage,
+  layer,
+  (hand) => hands.isSight(hand),
+  (solid) => overlays.isAtLimit(solid),
+);
+const follow = new Follow(app, stage, solids);
 stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, tethers.group);
 for (const g of ghosts) g.group.visible = false;
 
+// Before the pointer: its listeners come first while something is drawn.
+const build = new Build(app, stage, solids, overlays, hands, layer);
+stage.root.add(build.group);
+const freedoms = new Freedoms(app, stage, solids);
+stage.root.add(freedoms.group);
+const traces = new Traces(app, stage, solids, overlays, layer);
+stage.root.add(traces.group);
 const handles = new Handles(app, stage, solids, hands);
 const pointer = new Pointer(app, stage, solids, hands, handles, () => remark());
+pointer.arrows = (x, y) => freedoms.hit(x, y);
 const help = document.body.appendChild(helpDialog());
 const text = textPanel(app);
-const plots = plotsPanel(app);
+const plots = plotsPanel(app, watched(app, traces));
 /** The session took the hands' solids away. */
 function dropPointers(): void {
   pointer.drop();
   handles.drop();
 }
-const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing, handles, dropPointers });
+const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing, handles, follow: () => follow.toggle(), build, remove: () => selected.remove_(), copy: () => selected.copy(), dropPointers });
+const toolbar = tools(app, build);
+view.append(toolbar);
+const selected = inspector(app, solids, overlays, {
+  normal: () => build.normal,
+  trace: (solid) => void traces.trace(solid, new THREE.Vector3(...app.scene!.solids[solid]!.center)),
+  measure: (what, id) => {
+    if (what === 'speed') traces.speed(id, new THREE.Vector3(...app.scene!.solids[id]!.center));
+    else if (what === 'force') traces.force(id);
+    else traces.coordinate(id, wayOf(app.scene!.joints[id]!.kind) ?? 'r1');
+  },
+  say: (words) => app.toast(words),
+});
+build.hooks = {
+  trace: (solid, local) => void traces.trace(solid, local),
+  measure: (a, b) => {
+    const place = (s: typeof a) => ({ solid: app.scene!.solids[s.anchor?.solid ?? 0]!.name, local: s.anchor?.local.clone() ?? s.at.clone() });
+    traces.distance(place(a), place(b));
+  },
+};
 const parts = outline(app, {
+  above: [findings(app, freedoms, overlays), selected, motors(app, solids, overlays, hands, stage)],
   grab: (solid) => keyboard.grab(solid),
   reveal: (line) => {
     docks.toggle('text', true);
     text.reveal(line);
   },
-  gaze: () => {
-    const way = stage.camera.getWorldDirection(new THREE.Vector3());
-    const back = stage.root.getWorldQuaternion(new THREE.Quaternion()).invert();
-    way.applyQuaternion(back);
-    // The nearest main axis: an axis that is almost along z is meant to be along z.
-    const k = [0, 1, 2].reduce((a, b) => (Math.abs(way.getComponent(b)) > Math.abs(way.getComponent(a)) ? b : a));
-    const axis: [number, number, number] = [0, 0, 0];
-    axis[k] = 1;
-    return axis;
-  },
+  join: (kind, a, b) => join({ app, stage, solids }, kind, a, b),
 });
 for (const panel of [gallery(app), parts, settings(app), text, compare(app), plots]) docks.add(panel);
+const buildButton = h('button', { type: 'button', id: 'build', 'aria-pressed': 'false', title: 'Build (B)', onclick: () => void enterBuild() }, 'Build');
+/** Tools over the view, and the values of what is selected beside it where there is room. */
+async function enterBuild(on = !build.on): Promise<void> {
+  await build.toggle(on);
+  if (on && innerWidth > 720) docks.toggle('outline', true);
+}
+const shown = build.onchange;
+build.onchange = () => {
+  shown();
+  buildButton.setAttribute('aria-pressed', String(build.on));
+  invite();
+};
+docks.buttons.prepend(buildButton);
 const grips = iconButton('Handles: move along an axis, turn about one', HANDLES, () => handles.next(), 'H');
 grips.hidden = true;
 handles.onchange = () => {
   grips.hidden = handles.candidate < 0;
   grips.setAttribute('aria-pressed', String(handles.mode !== 'off'));
 };
+const goAlong = iconButton('Follow with the camera', FOLLOW, () => follow.toggle(), 'V');
+goAlong.setAttribute('aria-pressed', 'false');
 const frame = iconButton('Look at the selection', FRAME, () => framing.selection(), 'F');
 frame.hidden = true;
-view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, iconButton('Look at everything', HOME, () => stage.resetView(), 'R')));
+view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, goAlong, iconButton('Fit all', HOME, () => stage.resetView(), 'R')));
+follow.onchange = () => {
+  goAlong.setAttribute('aria-pressed', String(follow.on));
+  app.toast(follow.on ? 'The camera follows the selected solid, or all that moves.' : 'The camera stays.');
+};
 const xr = new Xr(app, stage, solids, hands, tethers);
 const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
 const redo = iconButton('Redo', REDO, () => void app.do(command.redo()), 'Ctrl+Shift+Z');
@@ -113,7 +168,7 @@ bar.append(
     { class: 'tools' },
     undo,
     redo,
-    files(app, stage),
+    files(app, stage, { mend: (content) => (docks.toggle('text', true), text.edit(content)) }),
     xr.button,
     h('button', { type: 'button', id: 'help', 'aria-label': 'Keys', title: 'Keys (?)', onclick: () => help.showModal() }, '?'),
   ),
@@ -128,6 +183,7 @@ stage.before.push(() => {
   pointer.update();
   handles.update();
   hands.flush();
+  build.update();
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
@@ -143,7 +199,10 @@ stage.before.push(() => {
     unseen = false;
     if (news) framing.open(app.scene);
   }
+  follow.update();
   overlays.update(app.frame);
+  traces.update();
+  freedoms.update();
   tethers.update(app.frame);
   const now = performance.now();
   if (now - looked < 300) return;
@@ -197,12 +256,13 @@ function remark(): void {
 /** Until something was held, the page says how, and what is worth it here. */
 function invite(): void {
   const movable = app.scene?.solids.some((s) => s.kind === 'dynamic') ?? false;
-  hint.hidden = touched || !app.scene;
+  // Where nothing can be held, nobody has learnt anything yet.
+  hint.hidden = (touched && movable) || !app.scene || build.on;
   if (hint.hidden) return;
   const touch = matchMedia('(pointer: coarse)').matches;
   const todo = app.hello && itemOf(app.hello.gallery, app.scene!)?.attempt;
   const words = !movable
-    ? [h('b', {}, 'Nothing moves here yet.'), ' Open Text and write a solid, or choose one of the Scenes.']
+    ? [h('b', {}, 'Nothing moves here yet.'), ' Press Build to draw one, or choose one of the Scenes.']
     : [
         h('b', {}, touch ? 'Drag any part with a finger.' : 'Drag any part.'),
         todo ? ` Try: ${matching(todo, app.settings?.running ?? false, touch)}` : touch ? '' : ` Space ${app.settings?.running ? 'pauses' : 'lets time run'}, ? lists the keys.`,
@@ -223,6 +283,7 @@ app.on('scene', (scene) => {
   stage.root.updateMatrixWorld(true);
   // An edit keeps the view, unless what is shown is somewhere else then.
   if (app.other) unseen = true;
+  else if (build.on) unseen = false;
   else if (unseen !== true && scene.text !== shownText) unseen = solids.bounds();
   shownText = scene.text;
   solids.load(scene);
@@ -290,7 +351,7 @@ app.on('connection', (state) => {
     say(
       app.token === ''
         ? pending
-          ? 'This link carries a scene, but no token to come in. Open the address that `linkwork view` printed; there, “Save”, “Open a link…” shows the scene.'
+          ? 'This link carries a scene, but no token to come in. Open the address that `linkwork view` printed; there, “File”, “Open a link…” shows the scene.'
           : 'This address has no token. Use the one that `linkwork view` printed.'
         : 'No connection. Is `linkwork view` still running? A new run has a new address.',
     );
@@ -315,7 +376,7 @@ app.on('hello', () => {
 addEventListener('keydown', () => (document.body.dataset.by = 'keys'), { capture: true });
 addEventListener('pointerdown', () => (document.body.dataset.by = 'pointer'), { capture: true });
 
-if (innerWidth >= 1100) docks.toggle('settings', true);
+if (innerWidth >= 1100) docks.toggle('scenes', true);
 app.connection.open();
 
 /** For tests and the curious. */
@@ -324,4 +385,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, stage, solids, hands, handles, pointer, overlays, tethers, xr, text, plots, docks, THREE };
+window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, tethers, xr, text, plots, docks, THREE };

@@ -76,6 +76,16 @@ export interface LimitInfo {
   max: number | null;
 }
 
+/** A motor: it keeps a speed, or goes to a place through a spring and a damper (rigidly where both are zero). */
+export interface DriveInfo {
+  direction: LimitInfo['direction'];
+  speed?: number;
+  to?: number;
+  stiffness?: number;
+  damping?: number;
+  most: number | null;
+}
+
 export interface JointInfo {
   name: string;
   kind: string;
@@ -86,6 +96,7 @@ export interface JointInfo {
   line: number;
   enabled: boolean;
   motor: boolean;
+  drives: DriveInfo[];
   limits: LimitInfo[];
 }
 
@@ -164,6 +175,32 @@ export interface Hello {
   gallery: GalleryItem[];
 }
 
+/** Where a scene that was just opened will go: poses on its way, as in frames. */
+export interface Sweep {
+  event: 'sweep';
+  revision: number;
+  samples: number[][];
+  /** It is still being worked out. */
+  done: boolean;
+}
+
+/** How a scene can move, as the server finds it. */
+export interface Findings {
+  freedoms: number;
+  /** To first order, at this very pose. */
+  here: number;
+  examined: boolean;
+  redundant: Dependency[];
+  conflicts: Dependency[];
+  /** Shift of the centre and turn per solid, the world left out. */
+  motions: number[][];
+}
+export interface Dependency {
+  joint: number;
+  rows: number;
+  with: number[];
+}
+
 export interface CompareRow {
   label: string;
   method: string;
@@ -186,6 +223,7 @@ export type ServerEvent =
   | { event: 'compare'; rows: CompareRow[] }
   | { event: 'contacts'; events: ContactEvent[] }
   | { event: 'note'; message: string }
+  | Sweep
   /** Hands that the session let go by itself. */
   | { event: 'released'; hands: number[] };
 

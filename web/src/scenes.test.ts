@@ -36,8 +36,8 @@ describe('scenes', () => {
 
   it('ask for Space only where there is that key and time stands', () => {
     expect(matching('press Space, and it swings down.', false, false)).toBe('press Space, and it swings down.');
-    expect(matching('press Space, and it swings down.', true, false)).toBe('time runs, and it swings down.');
-    expect(matching('Draw it. Press Space: it slides.', true, true)).toBe('Draw it. Time runs: it slides.');
+    expect(matching('press Space, and it swings down.', true, false)).toBe('time is running, and it swings down.');
+    expect(matching('Draw it. Press Space: it slides.', true, true)).toBe('Draw it. Time is running: it slides.');
     expect(matching('Draw it. Press Space: it slides.', false, true)).toBe('Draw it. Press ▶: it slides.');
   });
 });
@@ -53,7 +53,7 @@ describe('names of downloads', () => {
 
 describe('links that somebody typed', () => {
   it('are refused in words', async () => {
-    await expect(readLink('rubbish')).rejects.toThrow(/no link to a scene/);
+    await expect(readLink('rubbish')).rejects.toThrow(/not a scene link/);
     await expect(readLink('#scene=%%%')).rejects.toThrow(/damaged/);
     expect(await readLink(`http://elsewhere/${await encodeLink('solid a')}`)).toBe('solid a');
   });

@@ -23,6 +23,6 @@ export function itemOf(gallery: GalleryItem[], scene: Pick<Shown, 'name' | 'titl
 
 /** What to try, as things are now: whoever has pressed Space need not be told to, and a finger finds no such key. */
 export function matching(words: string, running: boolean, touch: boolean): string {
-  if (running) return words.replace(/\bpress Space\b/, 'time runs').replace(/\bPress Space\b/, 'Time runs');
+  if (running) return words.replace(/\bpress Space\b(?: and it falls)?/, 'time is running').replace(/\bPress Space\b/, 'Time is running');
   return touch ? words.replace(/\b(p|P)ress Space\b/, '$1ress ▶') : words;
 }

@@ -171,7 +171,7 @@ test('what cannot be met is said in red and in millimetres, and the loops stay c
   const { from } = await takeRocker();
   await page.mouse.move(from.x + 260, from.y - 140, { steps: 12 });
   const label = page.locator('.gap-label');
-  await until('the gap is told', async () => (await label.isVisible()) && /hand [\d.]+ (mm|m) away/.test(await label.innerText()));
+  await until('the gap is told', async () => (await label.isVisible()) && /^[\d.]+ (mm|m) out of reach$/.test(await label.innerText()));
   const f = await until('it rests', async () => {
     const f = await frame(page);
     return f.grabs[0] && !f.grabs[0].met && f.limit === 'idle' ? f : null;

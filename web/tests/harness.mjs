@@ -78,7 +78,11 @@ export async function open(address, { low = true, on = null, init = null } = {})
 /** A frame of the scene on show has come, and has been drawn. */
 export async function ready(page, name) {
   await page.waitForFunction((n) => window.linkwork?.app.frame && (!n || window.linkwork.app.scene.name === n), name, { timeout: 60_000 });
+  // The view may still widen to what the scene will do.
+  await page.waitForFunction(() => window.linkwork.app.foreseen !== window.linkwork.app.scene.revision, undefined, { timeout: 60_000 });
   await drawn(page, 2);
+  await page.waitForFunction(() => !window.linkwork.stage.flight, undefined, { timeout: 60_000 });
+  await drawn(page, 1);
 }
 
 /** So many more pictures. */

@@ -370,6 +370,8 @@ test('a constraint is added by picking two solids, written into the text, and de
   await until('there is one more', () => page.evaluate((n) => linkwork.app.scene.joints.length === n + 1, count));
   const now = await text();
   assert.ok(now.includes('distance') && now.length > before.length && now.includes('/* Four-bar linkage'));
+  const added = now.slice(before.length);
+  assert.ok(/frame1 [\d.]+ 0 0; frame2 [\d.]+ 0 0; end/.test(added) && !/\.\d{7}/.test(added), `on the centre lines, in numbers that can be read: ${added}`);
   await page.locator('.joints li').last().hover();
   await page.locator('.joints li .delete').last().click();
   await until('it is gone', () => page.evaluate((n) => linkwork.app.scene.joints.length === n, count));
@@ -426,7 +428,7 @@ test('plots show data, and give it away as CSV', async () => {
   const csv = await (await import('node:fs/promises')).readFile(await saved.path(), 'utf8');
   const rows = csv.trim().split('\n').map((l) => l.split(','));
   assert.ok(rows.length > 30 && rows.every((r) => r.length === rows[0].length));
-  assert.ok(rows[0].includes('time'));
+  for (const name of ['time', 'largest_gap_m', 'momentum_angular_kg_m2_s']) assert.ok(rows[0].includes(name), rows[0].join());
   await page.screenshot({ path: `${pictures}/plots.png` });
   await panel('plots', false);
 });

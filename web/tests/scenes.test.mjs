@@ -58,7 +58,7 @@ test('what has left the view is offered to be found, by a button and by a key; t
   await command(page, { do: 'run', on: true });
   await page.locator('#find').waitFor();
   await command(page, { do: 'run', on: false });
-  await page.click('button[aria-label="Look at everything"]');
+  await page.click('button[aria-label="Fit all"]');
   await rest();
   await drawn(page, 2);
   assert.ok((await seen()).off < 0.5);
@@ -85,9 +85,9 @@ test('another content under the same name is looked at anew, a small edit is not
   await setText('scene title "Nothing"; end');
   assert.match(await page.locator('.invitation').innerText(), /Nothing moves here yet/);
   assert.equal(await shown(), null);
-  assert.equal(await page.locator('.outline h3').first().textContent(), '0 solids');
+  assert.equal(await page.locator('.outline h3.count').first().textContent(), '0 solids');
   await setText(falling);
-  assert.equal(await page.locator('.outline h3').first().textContent(), '1 solid');
+  assert.equal(await page.locator('.outline h3.count').first().textContent(), '1 solid');
 });
 
 test('the hint does not lie over the mechanism, and speaks of Space only where that would help', async () => {
@@ -96,7 +96,7 @@ test('the hint does not lie over the mechanism, and speaks of Space only where t
   await command(page, { do: 'run', on: false });
   await until('it asks for Space', async () => /press Space/.test(await page.locator('.invitation').innerText()));
   await command(page, { do: 'run', on: true });
-  await until('time runs', async () => /time runs/.test(await page.locator('.invitation').innerText()));
+  await until('time runs', async () => /time is running/.test(await page.locator('.invitation').innerText()));
   for (const id of ['jansen', 'scissor-lift', 'stewart']) {
     await page.evaluate((scene) => linkwork.app.ask({ open: { scene } }), id);
     await ready(page, id);
@@ -133,7 +133,7 @@ test('another scene has its own text and undo; what would be lost is asked for f
   assert.equal((await settings(other)).unsaved, true);
   await other.close();
   await page.click('.card[data-scene="reach"]');
-  assert.match(await page.locator('dialog.ask').innerText(), /not saved/);
+  assert.match(await page.locator('dialog.ask').innerText(), /unsaved/);
   await page.click('#answer-save');
   await ready(page, 'reach');
   assert.ok((await import('node:fs')).readFileSync(file, 'utf8').endsWith('/* mine */'), 'it is in the file');
@@ -192,7 +192,7 @@ test('a link has no token, is taken once, and rubbish is called that', async () 
     await page.keyboard.press('Enter');
   };
   await enter('https://example.org/ rubbish');
-  await until('it says so', async () => /no link to a scene/.test(await page.locator('.toast').innerText()));
+  await until('it says so', async () => /not a scene link/.test(await page.locator('.toast').innerText()));
   await enter('#scene=%%%');
   await until('it says so', async () => /damaged/.test(await page.locator('.toast').innerText()));
   await enter(link);

@@ -518,6 +518,28 @@ fn texts_are_edited_while_running_and_broken_ones_change_nothing() {
 }
 
 #[test]
+fn an_amendment_is_taken_back_with_what_it_goes_on_with() {
+    let mut s = open_text(PENDULUM);
+    let heavier = |mass: f64| format!("{PENDULUM}solid ball: shape sphere 0.2; mass {mass}; at 2 0 0; end\n");
+    // Nothing to go on with: it is an edit of its own.
+    let start = s.hash();
+    do_it(&mut s, Command::Amend { text: heavier(1.0) });
+    do_it(&mut s, Command::Undo);
+    assert_eq!((s.hash(), s.text()), (start, PENDULUM));
+    do_it(&mut s, Command::SetText { text: heavier(1.0) });
+    let first = s.edit_counts().0;
+    for mass in [2.0, 3.0] {
+        do_it(&mut s, Command::Amend { text: heavier(mass) });
+    }
+    assert_eq!((s.text(), s.edit_counts()), (heavier(3.0).as_str(), (first, 0)));
+    do_it(&mut s, Command::Undo);
+    assert_eq!(s.text(), PENDULUM);
+    do_it(&mut s, Command::Redo);
+    assert_eq!(s.text(), heavier(3.0));
+    assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
+}
+
+#[test]
 fn constraints_are_added_and_deleted_in_the_text_with_every_comment_kept() {
     let mut s =
         open_text(&format!("{PENDULUM}solid ball: shape sphere 0.2; mass 3; at 2 0.5 0; end /* last */\n"));

@@ -3,20 +3,24 @@
 import { h } from '../dom';
 
 const KEYS: [string, string][] = [
-  ['drag a solid', 'move it; Shift keeps its turn, Alt pulls like a spring, the wheel moves it in depth'],
-  ['drag elsewhere', 'turn the view; right button or two fingers move it, wheel or pinch come nearer'],
+  ['drag a solid', 'move it; Shift locks its orientation, Alt pulls like a spring, the wheel moves it in depth'],
+  ['drag elsewhere', 'turn the view; right-drag or two fingers pan; wheel or pinch zooms'],
   ['Space', 'run or pause'],
   ['← →', 'step back, step'],
+  ['Backspace', 'start over'],
   ['Escape', 'let go and put everything back; stop picking; deselect'],
   ['Tab, Shift+Tab', 'with the view in focus: next, previous solid'],
   ['Enter', 'take hold of the selected solid, or let it go'],
   ['arrows, Page Up/Down', 'while held: move it in the view, away and nearer (Shift: finer)'],
   ['H', 'handles on the selected solid: move it along an axis, turn it about one, off'],
   ['F', 'frame the selection'],
-  ['R or Home', 'reset the view'],
+  ['R or Home', 'fit all'],
+  ['V', 'the camera follows the selection, or all that moves'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'undo, redo'],
   ['K', 'kinematic or dynamic'],
-  ['Delete', 'delete the selected constraint'],
+  ['Delete', 'delete the selected constraint; in Build also the selected part'],
+  ['B', 'build: draw parts; 1 to 0 choose a tool, arrows and Enter draw without a mouse'],
+  ['Ctrl+D', 'in Build: copy the selected part'],
   ['G L S T P C', 'scenes, parts, settings, text, plots, compare'],
   ['?', 'this list'],
 ];
@@ -24,11 +28,11 @@ const KEYS: [string, string][] = [
 const FINGERS: [string, string][] = [
   ['one finger on a solid', 'drag it; several fingers are several hands'],
   ['one finger beside it', 'turn the view'],
-  ['two fingers beside it', 'come nearer, go farther, move the view'],
+  ['two fingers beside it', 'zoom and pan'],
   ['tap a solid', 'select it: its name, its line in the text'],
-  ['buttons above the view', 'look at everything again; handles to move and turn what is selected'],
+  ['buttons above the view', 'fit all, follow, and handles to move and turn what is selected'],
   ['▶', 'run or pause; beside it: step, step back, start over'],
-  ['Settings, Hands', 'keep its turn while dragging, or pull like a spring'],
+  ['Settings, Hands', 'lock the orientation while dragging, or pull like a spring'],
 ];
 const CONTROLLERS: [string, string][] = [
   ['trigger', 'grab along the ray'],

@@ -11,26 +11,29 @@ import type { Panel } from './dock';
 const KINDS = ['ball', 'pin', 'weld', 'slider', 'cylindrical', 'point-on-line', 'point-on-plane', 'planar', 'cardan', 'distance'];
 
 export interface OutlineHooks {
+  /** What stands above the lists. */
+  above: HTMLElement[];
   /** Enter on a solid: the keyboard takes hold of it. */
   grab: (solid: number) => void;
   /** Show the line in the text. */
   reveal: (line: number) => void;
-  /** The direction in which the user looks, scene coordinates: the axis of a new pin. */
-  gaze: () => Vec3;
+  /** Joins two solids at a point of each, scene coordinates. */
+  join: (kind: string, a: { solid: number; point: Vec3 }, b: { solid: number; point: Vec3 }) => Promise<boolean>;
 }
 
 export function outline(app: App, hooks: OutlineHooks): Panel {
   const find = h('input', { type: 'search', placeholder: 'Filter by name…', 'aria-label': 'Filter by name' });
   const solids = h('ul', { class: 'list solids', 'aria-label': 'Solids' });
   const joints = h('ul', { class: 'list joints', 'aria-label': 'Constraints' });
-  const solidsTitle = h('h3', {});
-  const jointsTitle = h('h3', {});
+  const solidsTitle = h('h3', { class: 'count' });
+  const jointsTitle = h('h3', { class: 'count' });
   const kind = h('select', { 'aria-label': 'Kind of the new constraint' }, ...KINDS.map((k) => h('option', {}, k)));
   const pickHint = h('p', { class: 'hint', role: 'status' });
   const addButton = h('button', { type: 'button', id: 'add-constraint' }, 'Join two solids…');
   const element = h(
     'div',
     {},
+    ...hooks.above,
     h('div', { class: 'row' }, find),
     solidsTitle,
     solids,
@@ -40,6 +43,7 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     pickHint,
   );
 
+  let said = 0;
   const stopPicking = (words = '') => {
     app.picker = null;
     addButton.textContent = 'Join two solids…';
@@ -53,12 +57,12 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     first = null;
     addButton.textContent = 'Stop picking';
     addButton.setAttribute('aria-pressed', 'true');
-    pickHint.textContent = 'Pick the first solid, where the joint shall be (Escape stops).';
+    pickHint.textContent = 'Click the first solid where the joint should go (Esc cancels).';
     app.emit('picking', true);
     app.picker = (solid, point) => {
       if (!first) {
         first = { solid, point };
-        pickHint.textContent = `“${name(solid)}” it is. Now the second solid.`;
+        pickHint.textContent = `First solid: “${name(solid)}”. Now click the second.`;
         return;
       }
       if (first.solid === solid) {
@@ -66,13 +70,10 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
         return;
       }
       const [a, k] = [first, kind.value];
-      const far = Math.hypot(...a.point.map((x, i) => x - point[i]!));
-      const apart = far > 1e-9 ? point : null;
-      const axis = ['pin', 'slider', 'cylindrical', 'planar', 'point-on-plane', 'point-on-line'].includes(k) ? hooks.gaze() : null;
       const [from, to] = [name(a.solid), name(solid)];
       stopPicking();
-      void app.do(command.addConstraint(k, a.solid, solid, a.point, apart, axis)).then((ok) => {
-        pickHint.textContent = ok ? `A ${k} now joins “${from}” and “${to}”. Undo takes it back.` : '';
+      void hooks.join(k, a, { solid, point }).then((ok) => {
+        pickHint.textContent = ok ? `Added a ${k} joint between “${from}” and “${to}”.` : '';
       });
     };
   });
@@ -164,6 +165,9 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
   find.addEventListener('input', filter);
 
   app.on('scene', (scene) => {
+    // What was said of a joint that is gone is not true any more.
+    if (scene.joints.length < said) pickHint.textContent = '';
+    said = scene.joints.length;
     // Thousands of rows would cost more than they tell; the filter reaches the rest.
     const most = 600;
     const rows = scene.solids.slice(1, most).map((_, k) => solidRow(scene, k + 1));

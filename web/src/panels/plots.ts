@@ -62,7 +62,14 @@ const CHARTS: Chart[] = [
   },
 ];
 
-export function plots(app: App): Panel & { rows: () => number } {
+/** A column's name: unit and squares kept, nothing said twice. */
+function columnName(title: string, label: string): string {
+  const [what, unit] = title.split(', ') as [string, string | undefined];
+  const words = [what, what.toLowerCase().endsWith(label) ? '' : label, unit ?? ''].join(' ');
+  return words.toLowerCase().replaceAll('²', '2').trim().replace(/[^a-z0-9]+/g, '_');
+}
+
+export function plots(app: App, above: HTMLElement): Panel & { rows: () => number } {
   const charts = h('div', { class: 'charts' });
   const all = CHARTS.flatMap((c) => c.curves);
   const clock: number[] = [];
@@ -98,7 +105,8 @@ export function plots(app: App): Panel & { rows: () => number } {
           cursor: { show: false },
           scales: { x: { time: false }, ...(chart.log && { y: { distr: 3 } }) },
           axes: [
-            { ...axis, size: 28 },
+            // Seconds before now: the clock of the window means nothing to anybody.
+            { ...axis, size: 28, values: (_u: uPlot, v: number[]) => v.map((x) => `${(x - (clock.at(-1) ?? 0)).toFixed(0)} s`) },
             { ...axis, size: 46, values: (_u: uPlot, v: number[]) => v.map((x) => (x === null ? '' : chart.log ? x.toExponential(0) : digits(x))) },
           ],
           series: [
@@ -149,13 +157,14 @@ export function plots(app: App): Panel & { rows: () => number } {
   app.on('scene', () => app.other && events.replaceChildren());
 
   const csv = () => {
-    const head = ['clock', 'time', ...CHARTS.flatMap((c) => c.curves.map((x) => `${c.title.split(',')[0]} ${x.label}`.toLowerCase().replace(/[^a-z0-9]+/g, '_')))];
+    const head = ['clock', 'time', ...CHARTS.flatMap((c) => c.curves.map((x) => columnName(c.title, x.label)))];
     const lines = clock.map((t, i) => [t, time[i], ...data.map((d) => d[i])].join(','));
     download(`${app.scene?.name ?? 'linkwork'}.csv`, [head.join(','), ...lines].join('\n') + '\n', 'text/csv');
   };
   const element = h(
     'div',
     {},
+    above,
     charts,
     events,
     h('div', { class: 'row' }, h('button', { type: 'button', id: 'csv', onclick: csv }, 'Save as CSV'), h('button', { type: 'button', onclick: clear }, 'Clear')),

@@ -100,7 +100,7 @@ export function settings(app: App): Panel {
     'select',
     { id: 'grip', onchange: () => (app.grabMode = grip.value as GrabMode) },
     h('option', { value: 'pin' }, 'pin the point'),
-    h('option', { value: 'pin-pose' }, 'pin point and turn'),
+    h('option', { value: 'pin-pose' }, 'pin position and orientation'),
     h('option', { value: 'pull' }, 'pull like a spring'),
   );
   const overlays = OVERLAYS.map(([key, label, hint]) => {
@@ -167,7 +167,7 @@ export function settings(app: App): Panel {
     'div',
     {},
     h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row, friction.row, bounce.row, sleepRow),
-    h('fieldset', {}, h('legend', {}, 'Accuracy for time'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
+    h('fieldset', {}, h('legend', {}, 'Accuracy versus speed'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
     h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip), obstaclesRow),
     h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),
   );

@@ -101,6 +101,8 @@ export function toDiagnostics(doc: Text, list: DiagnosticInfo[]): Diagnostic[] {
 export interface TextPanel extends Panel {
   reveal: (line: number) => void;
   view: EditorView;
+  /** Puts a text into the editor, not applied. */
+  edit: (content: string) => void;
 }
 
 export function text(app: App): TextPanel {
@@ -129,6 +131,7 @@ export function text(app: App): TextPanel {
         linter(async (v) => check(v.state.doc), { delay: 250 }),
         keymap.of([
           { key: 'Mod-Enter', run: () => (void send(), true) },
+          { key: 'Mod-s', preventDefault: true, run: () => (void keep(), true) },
           { key: 'Escape', run: () => (app.emit('picking', false), view.contentDOM.blur(), true) },
           ...defaultKeymap,
           ...historyKeymap,
@@ -136,7 +139,7 @@ export function text(app: App): TextPanel {
           indentWithTab,
         ]),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ 'aria-label': 'Text of the scene' }),
+        EditorView.contentAttributes.of({ 'aria-label': 'Text of the scene', tabindex: '0' }),
         EditorView.updateListener.of((u) => u.docChanged && changed()),
       ],
     });
@@ -146,7 +149,7 @@ export function text(app: App): TextPanel {
     const edited = view.state.doc.toString() !== app.scene?.text;
     apply.disabled = revert.disabled = !edited;
     if (edited && status.dataset.kind !== 'bad') say('edited, not applied yet', 'edited');
-    if (!edited) say('as it runs', '');
+    if (!edited) say('matches the running scene', '');
   };
   const say = (words: string, kind: string) => {
     status.textContent = words;
@@ -164,8 +167,10 @@ export function text(app: App): TextPanel {
     try {
       const { diagnostics } = await app.ask<{ diagnostics: DiagnosticInfo[] }>({ check: { text: doc.toString() } });
       const errors = diagnostics.filter((d) => d.severity === 'error').length;
-      if (errors > 0) say(`${errors} error${errors > 1 ? 's' : ''}`, 'bad');
-      else if (status.dataset.kind === 'bad') say(view.state.doc.toString() === app.scene?.text ? 'as it runs' : 'edited, not applied yet', '');
+      const first = diagnostics.find((d) => d.severity === 'error') ?? diagnostics[0];
+      if (errors > 0) say(`${errors} error${errors > 1 ? 's' : ''}, line ${first!.line}: ${first!.message}`, 'bad');
+      else if (first) say(`line ${first.line}: ${first.message}`, 'warning');
+      else if (status.dataset.kind === 'bad' || status.dataset.kind === 'warning') say(view.state.doc.toString() === app.scene?.text ? 'matches the running scene' : 'edited, not applied yet', '');
       return toDiagnostics(doc, diagnostics);
     } catch {
       return [];
@@ -203,6 +208,12 @@ export function text(app: App): TextPanel {
       return false;
     }
   }
+  /** Ctrl+S: applied, and in its file if it has one. */
+  async function keep(): Promise<void> {
+    if (view.state.doc.toString() !== app.scene?.text && !(await send())) return;
+    if (app.scene?.file) await store();
+    else say('applied; this scene has no file: File, Save the scene', 'good');
+  }
   // The file is as it should be, or the scene is another: there is nothing to insist on.
   app.on('file', (f) => f.ok && insist(false));
 
@@ -212,7 +223,7 @@ export function text(app: App): TextPanel {
   app.leave = async () => {
     if (!app.scene || (!unapplied() && !app.settings?.unsaved)) return true;
     const { title, file } = app.scene;
-    const what = unapplied() ? 'edits that are not applied yet' : file === null ? 'edits that exist nowhere else' : 'edits that are not saved yet';
+    const what = unapplied() ? 'edits that are not applied yet' : file === null ? 'unsaved edits' : 'unsaved edits';
     const answer = await ask(`Leave “${title}”?`, `It has ${what}.`, [
       ['stay', 'Stay here'],
       ...(file === null ? [['download', 'Download them, then go'] as ['download', string]] : [['save', 'Save them, then go'] as ['save', string]]),
@@ -283,6 +294,7 @@ export function text(app: App): TextPanel {
     key: 't',
     element,
     view,
+    edit: load,
     onshow: (on) => {
       shown = on;
       if (on) {

@@ -83,7 +83,7 @@ export function transport(app: App): HTMLElement {
   return h(
     'div',
     { class: 'transport', role: 'toolbar', 'aria-label': 'Time' },
-    iconButton('Start over', RESET, () => void app.do(command.reset())),
+    iconButton('Start over', RESET, () => void app.do(command.reset()), 'Backspace'),
     iconButton('Step back', BACK, () => void app.do(command.step(-1)), '←'),
     play,
     iconButton('Step', FORWARD, () => void app.do(command.step(1)), '→'),

@@ -2,7 +2,7 @@
 
 import * as THREE from 'three';
 import type { App } from '../app';
-import type { SceneMessage } from '../protocol';
+import type { SceneMessage, Sweep } from '../protocol';
 import type { Overlays } from './overlays';
 import type { Solids } from './solids';
 import type { Stage } from './stage';
@@ -10,7 +10,12 @@ import type { Stage } from './stage';
 /** Fewer pixels than this is as good as nothing to see. */
 const LEAST = 5;
 
+/** How much of its size a scene's motion may add to the view at each side; what falls for ever is not followed. */
+const ROOM = 0.6;
+
 export class Framing {
+  private opened = -1;
+
   constructor(
     private readonly app: App,
     private readonly stage: Stage,
@@ -18,6 +23,7 @@ export class Framing {
     private readonly overlays: Overlays,
   ) {
     stage.refit = () => this.refit();
+    app.on('sweep', (sweep) => this.foresee(sweep));
   }
 
   /** All that is drawn, in world coordinates; where the rest is far from what moves, that alone. */
@@ -35,13 +41,49 @@ export class Framing {
   open(scene: SceneMessage): void {
     let world = this.solids.bounds().applyMatrix4(this.stage.root.matrixWorld);
     if (world.isEmpty()) {
-      world = new THREE.Box3().setFromCenterAndSize(new THREE.Vector3(...scene.center), new THREE.Vector3().setScalar(scene.radius));
+      // Nothing yet: a sheet to draw on, seen from the front, its lower edge on the ground.
+      world = new THREE.Box3(new THREE.Vector3(-1.2, 0, -0.05), new THREE.Vector3(1.2, 1.6, 0.05));
     }
     const size = world.getSize(new THREE.Vector3());
     const floors = this.solids.floor().map((p) => this.stage.root.localToWorld(p).y);
     const low = floors.length > 0 ? Math.max(...floors) : world.min.y - 0.004 * size.length();
     this.stage.fit(world.getCenter(new THREE.Vector3()), 0.5 * size.length(), low, true, size);
     this.overlays.load(scene, this.stage.radius);
+    if (scene.solids.length < 2) this.stage.face(new THREE.Vector3(0, 0.06, 1));
+    this.opened = scene.revision;
+    this.widen();
+  }
+
+  /** A view of all that the scene will do, if nobody has chosen another one yet. */
+  private foresee({ revision, samples }: Sweep): void {
+    const scene = this.app.scene;
+    if (!scene || revision !== scene.revision || samples.length === 0) return;
+    this.sweep = { revision, samples };
+    if (this.opened === revision) this.widen();
+  }
+  private sweep: { revision: number; samples: number[][] } | null = null;
+
+  private widen(): void {
+    const { stage, solids } = this;
+    const scene = this.app.scene;
+    // Whoever holds something does not want the view to move.
+    if (!this.sweep || this.sweep.revision !== scene?.revision || !stage.isHome || (this.app.frame?.grabs.length ?? 0) > 0) return;
+    const start = solids.bounds();
+    const room = start.clone().expandByVector(start.getSize(new THREE.Vector3()).addScalar(0.5 * start.getSize(new THREE.Vector3()).length()).multiplyScalar(ROOM));
+    const all = start.clone();
+    for (const poses of this.sweep.samples) {
+      if (poses.length === 7 * (scene.solids.length - 1)) all.union(solids.boundsAt(poses).intersect(room));
+    }
+    if (all.isEmpty() || ![...all.min.toArray(), ...all.max.toArray()].every(Number.isFinite)) return;
+    const world = all.applyMatrix4(stage.root.matrixWorld);
+    const size = world.getSize(new THREE.Vector3());
+    if (size.length() < 1.03 * 2 * stage.radius && world.getCenter(new THREE.Vector3()).distanceTo(stage.center) < 0.03 * stage.radius) return;
+    const floors = solids.floor().map((p) => stage.root.localToWorld(p).y);
+    const low = floors.length > 0 ? Math.max(...floors) : world.min.y - 0.004 * size.length();
+    stage.fit(world.getCenter(new THREE.Vector3()), 0.5 * size.length(), low, false, size);
+    stage.tighten(world);
+    stage.glideHome();
+    this.overlays.load(scene, stage.radius);
   }
 
   /** Home is where the solids are now. */

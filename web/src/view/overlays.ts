@@ -2,7 +2,7 @@
 
 import * as THREE from 'three';
 import type { App } from '../app';
-import type { Contact, Frame, JointInfo, SceneMessage } from '../protocol';
+import type { Contact, Frame, JointInfo, LimitInfo, SceneMessage } from '../protocol';
 import { Marks, unitBar, unitCone, unitDot, unitFunnel } from './marks';
 import type { Solids } from './solids';
 import { poseMatrix } from './solids';
@@ -33,6 +33,8 @@ const NIGHT: typeof DAY = {
   slides: new THREE.Color(0xffa64d),
   axes: [new THREE.Color(0xff7382), new THREE.Color(0x6fd394), new THREE.Color(0x7db8ff)],
 };
+export type Flag = 'redundant' | 'conflict' | 'involved';
+const FLAGS: Record<Flag, THREE.Color> = { redundant: new THREE.Color(0xd98a00), conflict: new THREE.Color(0xd6202a), involved: new THREE.Color(0x2f6fc4) };
 const CHOSEN = new THREE.Color(0xff8a00);
 const ink = () => (dark.matches ? NIGHT : DAY);
 
@@ -105,9 +107,44 @@ export class Overlays {
     return this.solids.matrices[info.solids[side]]!.clone().multiply(this.locals[joint]![side]);
   }
 
+  /** How far a joint has gone in a direction of its first frame: metres or radians. */
+  coordinate(joint: number, direction: LimitInfo['direction']): number {
+    const relative = this.frameOf(joint, 0).invert().multiply(this.frameOf(joint, 1));
+    const k = Number(direction[1]) - 1;
+    if (direction[0] === 't') return v().setFromMatrixPosition(relative).getComponent(k);
+    const [a, b] = [(k + 1) % 3, (k + 2) % 3];
+    const turned = v().setFromMatrixColumn(relative, a);
+    return Math.atan2(turned.getComponent(b), turned.getComponent(a));
+  }
+
+  /** A joint of this solid is at the end of its range, to a hundredth of it. */
+  isAtLimit(solid: number): boolean {
+    return (this.scene?.joints ?? []).some(
+      (j, i) =>
+        j.enabled &&
+        j.solids.includes(solid) &&
+        j.limits.some((l) => {
+          const [low, high] = [l.min ?? -Infinity, l.max ?? Infinity];
+          let here = this.coordinate(i, l.direction);
+          if (l.direction[0] === 'r' && here < low - 0.1) here += 2 * Math.PI;
+          const slack = 0.01 * Math.min(high - low, l.direction[0] === 'r' ? 2 : this.size * 30);
+          return here <= low + slack || here >= high - slack;
+        }),
+    );
+  }
+
+  private flags: ReadonlyMap<number, Flag> = new Map();
+
+  /** Joints that stand out: those that say nothing new, that contradict others, and what they depend on. */
+  flag(flags: ReadonlyMap<number, Flag>): void {
+    this.flags = flags;
+  }
+
   private color(i: number, joint: JointInfo): THREE.Color {
     const s = this.app.selection;
     if (s?.kind === 'joint' && s.id === i) return CHOSEN;
+    const flag = this.flags.get(i);
+    if (flag) return FLAGS[flag];
     if (!joint.enabled) return ink().off;
     return joint.rank === 1 ? ink().primary : ink().secondary;
   }
@@ -120,11 +157,13 @@ export class Overlays {
     const joints = this.scene?.joints ?? [];
     joints.forEach((joint, i) => {
       const chosen = selection?.kind === 'joint' && selection.id === i;
-      if (!overlays.joints && !overlays.frames && !overlays.limits && !chosen) return;
+      if (!overlays.joints && !overlays.frames && !overlays.limits && !chosen && !this.flags.has(i)) return;
       const frame1 = this.frameOf(i, 0);
       const at = v().setFromMatrixPosition(frame1);
       const axis = v().setFromMatrixColumn(frame1, 0);
-      if (overlays.joints || chosen) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
+      const flagged = this.flags.has(i);
+      if (flagged) this.overDots.dot(at, 1.1 * r, this.color(i, joint));
+      if (overlays.joints || chosen || flagged) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
       if (overlays.frames || chosen) for (const side of [0, 1] as const) this.axes(this.frameOf(i, side), side, r);
       if (overlays.limits || chosen) this.limits(i, joint, frame1, r);
       if (chosen) {

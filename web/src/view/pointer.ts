@@ -14,10 +14,14 @@ interface Drag {
   start: { x: number; y: number };
   moved: boolean;
   clip: THREE.Vector2;
+  /** Pixels from what is held to the pointer: an arrow is held by its tip. */
+  by: { x: number; y: number };
 }
 
 export class Pointer {
   hovered = -1;
+  /** The arrow under a point of the page. */
+  arrows: (x: number, y: number) => { solid: number; point: THREE.Vector3; by: { x: number; y: number } } | null = () => null;
   private ray = new THREE.Raycaster();
   private drags = new Map<number, Drag>();
   private hover: { x: number; y: number } | null = null;
@@ -69,7 +73,8 @@ export class Pointer {
     if (e.target !== this.stage.canvas || e.button !== 0) return;
     this.stage.canvas.focus({ preventScroll: true });
     if (!this.app.picker && this.handles.hit(e.clientX, e.clientY)) return;
-    const hit = this.pick(e.clientX, e.clientY) ?? this.beside(e.clientX, e.clientY, e.pointerType === 'touch' ? 18 : 8);
+    const arrow = this.app.picker ? null : this.arrows(e.clientX, e.clientY);
+    const hit = (arrow && { solid: arrow.solid, point: arrow.point, distance: 0 }) ?? this.pick(e.clientX, e.clientY) ?? this.beside(e.clientX, e.clientY, e.pointerType === 'touch' ? 18 : 8);
     if (this.app.picker) {
       if (hit) this.app.picker(hit.solid, hit.point.toArray() as [number, number, number]);
       e.stopImmediatePropagation();
@@ -84,8 +89,9 @@ export class Pointer {
     e.stopImmediatePropagation();
     e.preventDefault();
     this.stage.canvas.setPointerCapture(e.pointerId);
-    const clip = this.stage.toClip(e.clientX, e.clientY);
-    this.drags.set(e.pointerId, { start: { x: e.clientX, y: e.clientY }, moved: false, clip });
+    const by = arrow?.by ?? { x: 0, y: 0 };
+    const clip = this.stage.toClip(e.clientX - by.x, e.clientY - by.y);
+    this.drags.set(e.pointerId, { start: { x: e.clientX, y: e.clientY }, moved: false, clip, by });
     const mode: GrabMode = e.altKey ? 'pull' : e.shiftKey ? 'pin-pose' : this.app.grabMode;
     this.hands.begin(`pointer ${e.pointerId}`, hit.solid, hit.point, mode, undefined, true);
     this.stage.invalidate();
@@ -97,7 +103,7 @@ export class Pointer {
       if (e.pointerType !== 'touch' && e.buttons === 0) this.hover = { x: e.clientX, y: e.clientY };
       return;
     }
-    drag.clip = this.stage.toClip(e.clientX, e.clientY);
+    drag.clip = this.stage.toClip(e.clientX - drag.by.x, e.clientY - drag.by.y);
     if (Math.hypot(e.clientX - drag.start.x, e.clientY - drag.start.y) > TAP) drag.moved = true;
     this.follow(e.pointerId, drag);
   }

@@ -26,6 +26,8 @@ export interface Hit {
   /** In the scene's coordinates. */
   point: THREE.Vector3;
   distance: number;
+  /** Of the face that was hit, in the scene's coordinates. */
+  normal?: THREE.Vector3;
 }
 
 /** What an instance looks like besides its own colour. */
@@ -323,6 +325,10 @@ export class Solids {
         if (best && hit.distance >= best.distance) break;
         // What stands in front and cannot be moved hides what is behind it.
         best = { solid, point: this.group.worldToLocal(hit.point.clone()), distance: hit.distance };
+        if (hit.face) {
+          mesh.getMatrixAt(hit.instanceId!, matrix);
+          best.normal = hit.face.normal.clone().transformDirection(matrix);
+        }
         break;
       }
     }
@@ -358,6 +364,23 @@ export class Solids {
         mesh.getMatrixAt(k, matrix);
         box.union(part.copy(mesh.geometry.boundingBox!).applyMatrix4(matrix));
       });
+    }
+    return box;
+  }
+
+  /** The same where the poses of a frame put them. */
+  boundsAt(poses: ArrayLike<number>): THREE.Box3 {
+    const box = new THREE.Box3();
+    const part = new THREE.Box3();
+    const pose = new THREE.Matrix4();
+    for (const { mesh, instances } of this.batches) {
+      if ((mesh.geometry as THREE.PlaneGeometry).type === 'PlaneGeometry') continue;
+      if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
+      for (const { solid, local } of instances) {
+        if (solid === 0) continue;
+        matrix.multiplyMatrices(poseMatrix(poses, 7 * (solid - 1), pose), local);
+        box.union(part.copy(mesh.geometry.boundingBox!).applyMatrix4(matrix));
+      }
     }
     return box;
   }

@@ -57,7 +57,7 @@ export class Stage {
   private dirty = true;
   private last = 0;
   private slow = 0;
-  private flight: { from: THREE.Vector3; to: THREE.Vector3; a: THREE.Vector3; b: THREE.Vector3; t: number } | null = null;
+  flight: { from: THREE.Vector3; to: THREE.Vector3; a: THREE.Vector3; b: THREE.Vector3; t: number } | null = null;
   /** Where the ground is, world y. */
   ground = 0;
   /** Pixels at the bottom that something lies over: what is new is shown above them. */
@@ -266,6 +266,34 @@ export class Stage {
 
   resetView(): void {
     this.refit();
+    this.glideHome();
+  }
+
+  /** Looks at everything from this side, and does so again when asked for everything. */
+  face(direction: THREE.Vector3): void {
+    this.direction = direction.clone().normalize();
+    this.look(this.home.center, this.home.radius, true, this.direction);
+  }
+
+  /** Home is as near as this box allows: a ball around it would leave much of a flat scene's view empty. */
+  tighten(box: THREE.Box3): void {
+    const high = Math.tan(THREE.MathUtils.degToRad(this.camera.fov) / 2);
+    const wide = high * this.camera.aspect;
+    const eye = new THREE.Matrix4().lookAt(this.direction, new THREE.Vector3(), new THREE.Vector3(0, 1, 0));
+    const [right, top] = [0, 1].map((k) => new THREE.Vector3().setFromMatrixColumn(eye, k)) as [THREE.Vector3, THREE.Vector3];
+    let far = 0;
+    for (const x of [box.min.x, box.max.x])
+      for (const y of [box.min.y, box.max.y])
+        for (const z of [box.min.z, box.max.z]) {
+          const p = new THREE.Vector3(x, y, z).sub(this.home.center);
+          far = Math.max(far, p.dot(this.direction) + 1.12 * Math.max(Math.abs(p.dot(right)) / wide, Math.abs(p.dot(top)) / high));
+        }
+    const radius = (far * Math.sin(Math.min(Math.atan(high), Math.atan(wide)))) / 0.96;
+    this.home.radius = Math.min(this.home.radius, radius);
+  }
+
+  /** Back to the view of everything. */
+  glideHome(): void {
     this.look(this.home.center, this.home.radius, false, this.direction);
   }
 
@@ -277,6 +305,20 @@ export class Stage {
     this.camera.position.lerpVectors(f.from, f.to, s);
     this.controls.target.lerpVectors(f.a, f.b, s);
     if (f.t === 1) this.flight = null;
+    this.invalidate();
+  }
+
+  /** Nobody has chosen another view than the first. */
+  get isHome(): boolean {
+    return this.atHome;
+  }
+
+  /** Moves eye and target together; a flight that is under way is over. */
+  shift(by: THREE.Vector3): void {
+    this.flight = null;
+    this.atHome = false;
+    this.camera.position.add(by);
+    this.controls.target.add(by);
     this.invalidate();
   }
 

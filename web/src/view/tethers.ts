@@ -1,6 +1,7 @@
 /**
- * The line from each grip to where its hand wants it. Blue: it is there. Red, dashed and with the distance in words: it
- * cannot be. Amber: a pull, with its force.
+ * The line from each grip to where its hand wants it. Blue: it is there. Grey and thin: it is as near as it gets, which is
+ * all that a mechanism of few freedoms can do under a free hand. Red, dashed and with the distance in words: far out of
+ * reach, or held back by a limit. Amber: a pull, with its force.
  */
 
 import * as THREE from 'three';
@@ -13,6 +14,7 @@ import { dark, type Stage } from './stage';
 
 const COLORS = {
   met: { light: 0x1b6fd0, dark: 0x6cb0ff },
+  near: { light: 0x6b7783, dark: 0xa3aeba },
   unmet: { light: 0xd6202a, dark: 0xff5a63 },
   pull: { light: 0xb86a00, dark: 0xffb347 },
 };
@@ -22,6 +24,8 @@ type Look = keyof typeof COLORS;
 const NEAR = 2.5;
 /** What catches up within this time, milliseconds, was never out of reach. */
 const PATIENCE = 250;
+/** Farther away than this share of the scene's radius something is wrong, and said. */
+const FAR = 0.5;
 
 /** What a hand that holds on to something is told. */
 export interface Tether {
@@ -36,7 +40,7 @@ export function pullWords(grab: Pick<Grab, 'force' | 'mostForce'>, still: boolea
   const force = Math.hypot(...grab.force);
   // Each axis has its own bound.
   const capped = grab.mostForce > 0 && Math.max(...grab.force.map(Math.abs)) >= 0.995 * grab.mostForce;
-  if (still) return { words: 'pull, once time runs', capped: false };
+  if (still) return { words: 'pulls when you press Play', capped: false };
   if (capped) return { words: `pull ${digits(force)} N, at its limit`, capped };
   return { words: `pull ${digits(force)}${grab.mostForce > 0 ? ` of ${digits(grab.mostForce)}` : ''} N`, capped };
 }
@@ -93,6 +97,8 @@ export class Tethers {
     private readonly layer: HTMLElement,
     /** Only the line of sight through this hand's target is meant. */
     private readonly isSight: (hand: number) => boolean,
+    /** A joint of this solid is at the end of its range. */
+    private readonly isAtLimit: (solid: number) => boolean,
   ) {
     const material = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95, toneMapped: false });
     this.bars = new Marks(this.group, unitBar(), material, 20);
@@ -134,8 +140,9 @@ export class Tethers {
     }
     const gap = grip.distanceTo(end);
     // The worse of the two; a radian at arm's length of the grip would be as far as that arm is long.
-    const words = turned && grab.angle * 0.2 * this.stage.radius > gap ? `hand turned ${degrees(grab.angle)} away` : `hand ${length(gap)} away`;
-    return { look: met ? 'met' : 'unmet', end, words };
+    const words = turned && grab.angle * 0.2 * this.stage.radius > gap ? `${degrees(grab.angle)} out of reach` : `${length(gap)} out of reach`;
+    const wrong = gap > FAR * this.stage.radius || grab.angle > 1 || (gap > 0.04 * this.stage.radius && this.isAtLimit(grab.solid));
+    return { look: met ? 'met' : wrong ? 'unmet' : 'near', end, words };
   }
 
   update(frame: Frame): void {
@@ -149,17 +156,17 @@ export class Tethers {
       const tether = this.tell(grab, frame);
       const { look, end } = tether;
       this.told.set(grab.hand, tether);
-      if (look === 'unmet' && grab.mode !== PULL) this.unmet.add(grab.hand);
+      if ((look === 'unmet' || look === 'near') && grab.mode !== PULL) this.unmet.add(grab.hand);
       const shade = COLORS[look][dark.matches ? 'dark' : 'light'];
       const color = new THREE.Color(shade);
       const grip = new THREE.Vector3(...grab.grip);
       this.dots.dot(grip, 2.2 * r, color);
-      this.dots.dot(end, 1.6 * r, color);
+      this.dots.dot(end, (look === 'near' ? 1 : 1.6) * r, color);
       const dashes = look === 'unmet' ? Math.min(60, Math.max(1, Math.round(grip.distanceTo(end) / (8 * r)))) : 0;
-      if (dashes === 0) this.bars.bar(grip, end, (look === 'pull' ? 0.8 : 0.6) * r, color);
+      if (dashes === 0) this.bars.bar(grip, end, (look === 'pull' ? 0.8 : look === 'near' ? 0.35 : 0.6) * r, color);
       const at = (t: number) => grip.clone().lerp(end, t);
       for (let k = 0; k < dashes; k++) this.bars.bar(at(k / dashes), at((k + 0.6) / dashes), 0.8 * r, color);
-      this.label(i, look === 'met' ? null : end, tether.words, look);
+      this.label(i, look === 'met' || look === 'near' ? null : end, tether.words, look);
     });
     for (let i = frame.grabs.length; i < Math.max(this.labels.length, this.signs.length); i++) this.label(i, null, '', 'met');
     this.bars.end();

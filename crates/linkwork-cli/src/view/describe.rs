@@ -7,8 +7,8 @@ use linkwork::scene::{LineIndex, Up};
 use linkwork::session::{Complaint, Session};
 use linkwork::skin::Surface;
 use linkwork::{
-    Direction, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Rotation, Shape, Solid,
-    SolidId, Vector,
+    Direction, Drive, DriveAim, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Rotation,
+    Shape, Solid, SolidId, Vector,
 };
 use serde_json::{Map, Value, json};
 
@@ -176,8 +176,23 @@ fn describe_joint(m: &Mechanism, graph: &Graph, id: JointId, line: usize) -> Val
         "line": line,
         "enabled": joint.enabled,
         "motor": !joint.drives.is_empty(),
+        "drives": joint.drives.iter().map(describe_drive).collect::<Vec<_>>(),
         "limits": limits,
     })
+}
+
+/// A motor: what it keeps or goes to, and how strong it is.
+fn describe_drive(drive: &Drive) -> Value {
+    let most = if drive.max_force.is_finite() { json!(drive.max_force) } else { Value::Null };
+    let mut value = match drive.aim {
+        DriveAim::Speed(speed) => json!({ "speed": speed }),
+        DriveAim::To { target, stiffness, damping } => {
+            json!({ "to": target, "stiffness": stiffness, "damping": damping })
+        }
+    };
+    value["direction"] = json!(drive.direction.word());
+    value["most"] = most;
+    value
 }
 
 /// What a joint is called by what it locks.

@@ -4,7 +4,7 @@
 use super::hub::{Answer, Hub, Queued, Refusal, Request, Rival, Work, message};
 use super::inbox::Backlog;
 use super::watch::{News, Unsaved, Watch, read_text};
-use super::{describe, frame, gallery};
+use super::{describe, foresee, frame, gallery};
 use crate::files;
 use axum::body::Bytes;
 use linkwork::record::Frame;
@@ -73,7 +73,7 @@ impl Source {
 pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     let plain = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
     if !plain {
-        return Err("only files in the scene's own folder can be used in the viewer".into());
+        return Err("the viewer can use only files in the scene's own folder".into());
     }
     // Links are followed before they are judged.
     let real = |path: &Path| path.canonicalize().map_err(|e| e.to_string());
@@ -187,6 +187,7 @@ impl Driver {
         driver.tell_scene();
         driver.tell_settings();
         driver.tell_file(true, "", Vec::new());
+        foresee::sweep(&driver.session, driver.revision, &driver.hub);
         driver.hub.table.send_replace(message(json!({ "event": "compare", "rows": [] })));
         driver
     }
@@ -291,6 +292,8 @@ impl Driver {
         let result = match request.work {
             Work::Do(command) => self.act(*command, request.client),
             Work::Open(id) => self.open(&id),
+            Work::OpenText { name, text } => self.show(text, Source::Named(name)),
+            Work::Diagnose => return foresee::examine(&self.session, request.reply),
             Work::Save { force } => self.save(force),
             Work::Compare(rivals) => self.compare(&rivals),
             Work::Glb => Ok(Answer::Bytes(self.glb())),
@@ -362,6 +365,7 @@ impl Driver {
         match command {
             Command::Method { .. } | Command::Solver { .. } => {}
             Command::SetText { .. }
+            | Command::Amend { .. }
             | Command::AddConstraint { .. }
             | Command::DeleteConstraint { .. }
             | Command::Undo
@@ -447,6 +451,11 @@ impl Driver {
                 (text, Source::Named(id.to_owned()))
             }
         };
+        self.show(text, source)
+    }
+
+    /// Another scene.
+    fn show(&mut self, text: String, source: Source) -> Result<Answer, Refusal> {
         let mut session =
             Session::open(&text, &mut |name| source.mesh(name)).map_err(|r| refuse(&r, &text))?;
         start(&mut session);
@@ -458,6 +467,8 @@ impl Driver {
         self.opened = self.session.text().to_owned();
         self.source = source;
         self.tell_file(true, "", Vec::new());
+        // Before the scene, so that whoever has its first frame knows that there is more to come.
+        foresee::sweep(&self.session, self.revision + 1, &self.hub);
         self.tell_scene();
         self.tell_settings();
         Ok(Answer::Value(Value::Null))
@@ -532,7 +543,11 @@ impl Driver {
         let (name, news, stale) = (watch.name(), watch.look(), watch.is_stale());
         match news {
             Some(News::Gone) => {
-                self.tell_file(false, &format!("{name} is gone; the scene as it was goes on"), Vec::new());
+                self.tell_file(
+                    false,
+                    &format!("{name} is gone; still running the last good version"),
+                    Vec::new(),
+                );
             }
             Some(News::Unreadable(why)) => self.tell_file(false, &why, Vec::new()),
             Some(News::Text(text)) => {
@@ -563,11 +578,11 @@ impl Driver {
                 if let Some(watch) = &mut self.watch {
                     watch.refreshed();
                 }
-                self.tell_file(true, &format!("{what} was read again"), Vec::new());
+                self.tell_file(true, &format!("Reloaded {what}"), Vec::new());
                 true
             }
             Err(why) => {
-                let words = format!("{what} has errors; the scene as it was goes on");
+                let words = format!("{what} has errors; still running the last good version");
                 self.tell_file(false, &words, why.diagnostics);
                 false
             }

@@ -16,7 +16,7 @@ const TRY: [(&str, &str, &str); 38] = [
     (
         "fourbar",
         "",
-        "drag the tip of the triangle. Then pull the blue rocker farther than it goes: what is missing turns red.",
+        "drag the tip of the triangle. Then pull the blue rocker farther than it goes: what is out of reach turns red.",
     ),
     ("jansen", "", "catch the foot in its stride. Under Kinematic, lead the red crank round by hand."),
     (
@@ -93,7 +93,7 @@ const TRY: [(&str, &str, &str); 38] = [
     (
         "arm2",
         "Hong 2005, Figures 1 to 3",
-        "press Space and it falls. Compare: three methods part from here, on one clock.",
+        "press Space and it falls. Compare: run three methods side by side from here.",
     ),
     (
         "arm10",
@@ -101,7 +101,7 @@ const TRY: [(&str, &str, &str); 38] = [
         "press Space; catch the end and crack the whip. Plots show what the gap does.",
     ),
     ("bead-on-curve", "", "draw the red bead round the knot. Press Space: it slides. Catch it and throw it."),
-    ("bricard", "", "drag any corner: by counting nothing here can move."),
+    ("bricard", "", "drag any corner: counting freedoms says it is rigid; it moves."),
     ("cardan-shaft", "", "hold a turning flange back by its rim, then let go."),
     ("sarrus", "", "press the platform down: a straight line, made from pins alone."),
     ("screw-press", "", "turn the handle by a knob: the platen goes down 0.2 m in each turn."),
@@ -172,7 +172,7 @@ pub fn own(name: &str) -> Item {
         title: name.to_owned(),
         figure: String::new(),
         about: "The file that the viewer was opened with.".into(),
-        attempt: "edit it here or in your editor: the viewer reads it again whenever it is saved.".into(),
+        attempt: "edit it here or in your editor: the viewer reloads it whenever it is saved.".into(),
     }
 }
 
@@ -204,7 +204,7 @@ fn describe(id: String, text: &str) -> Item {
     let title = title.map_or_else(|| id.clone(), |(t, _)| t.to_owned());
     // The comments of generated ones open with a title, which is no sentence.
     let generated = text.contains("linkwork generate ");
-    let about = paragraphs.nth(usize::from(generated)).unwrap_or_default();
+    let about = without_title(&paragraphs.nth(usize::from(generated)).unwrap_or_default(), &title);
     let (figure, attempt) = match TRY.get(place(&id)) {
         Some((_, figure, attempt)) => ((*figure).to_owned(), (*attempt).to_owned()),
         None => (
@@ -213,6 +213,15 @@ fn describe(id: String, text: &str) -> Item {
         ),
     };
     Item { id, title, figure, about, attempt }
+}
+
+/// A sentence that opens with the title, which stands above it already, without that.
+fn without_title(about: &str, title: &str) -> String {
+    let Some(rest) = about.strip_prefix(title).and_then(|r| r.strip_prefix(": ")) else {
+        return about.to_owned();
+    };
+    let mut letters = rest.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
@@ -226,7 +235,7 @@ mod tests {
         assert_eq!(items[0].id, "fourbar");
         for item in &items {
             assert!(!item.title.is_empty() && !item.about.is_empty(), "{item:?}");
-            assert_ne!(item.about, item.title);
+            assert!(!item.about.starts_with(&item.title), "{item:?}");
             assert!(!item.attempt.is_empty() && !item.attempt.contains("*/"), "{item:?}");
         }
         // Nothing is described that is not there, and nothing is there without words for a hand.

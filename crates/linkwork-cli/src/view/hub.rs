@@ -35,6 +35,15 @@ pub enum Work {
     Do(Box<Command>),
     /// Another scene: an id of the gallery.
     Open(String),
+    /// A text that the page brings: new, or from a file of the browser's machine.
+    OpenText {
+        /// What it is called.
+        name: String,
+        /// The scene.
+        text: String,
+    },
+    /// Freedoms, and constraints that depend on each other, as things stand.
+    Diagnose,
     /// The text into its file.
     Save {
         /// Even if the file holds something that the session has not read.
@@ -130,6 +139,8 @@ pub struct Hub {
     pub file: watch::Sender<Arc<str>>,
     /// The table of a comparison.
     pub table: watch::Sender<Arc<str>>,
+    /// Where a scene that was just opened will go.
+    pub sweep: watch::Sender<Arc<str>>,
     /// Everything that happens once.
     pub events: broadcast::Sender<Arc<str>>,
     inbox: SyncSender<Queued>,
@@ -147,6 +158,7 @@ impl Hub {
             settings: text(),
             file: text(),
             table: text(),
+            sweep: text(),
             events: broadcast::Sender::new(EVENTS),
             inbox,
             waiting: Arc::default(),

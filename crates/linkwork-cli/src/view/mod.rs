@@ -7,6 +7,7 @@ mod describe;
 mod door;
 mod driver;
 mod flight;
+mod foresee;
 mod frame;
 mod gallery;
 mod http;
@@ -51,10 +52,10 @@ pub struct Args {
     /// Scene file, or `-` for standard input; a scene that comes with the program when none is given
     #[arg(value_name = "SCENE")]
     scene: Option<PathBuf>,
-    /// Port to listen at; 0 takes any free one
+    /// Port to listen on; 0 takes any free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// Address or name to listen at, instead of this machine only
+    /// Address or name to listen on, instead of this machine only
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     /// Serve HTTPS on all interfaces, with a certificate made on the spot: what headsets ask for
@@ -153,7 +154,7 @@ impl Server {
         let token = token()?;
         let listener = bind(host, port, xr)?;
         let local =
-            listener.local_addr().map_err(|e| Failure::failed(format!("no address to listen at: {e}")))?;
+            listener.local_addr().map_err(|e| Failure::failed(format!("no address to listen on: {e}")))?;
         let (sender, inbox) = mpsc::sync_channel(hub::QUEUE);
         let hub = Arc::new(Hub::new(sender));
         let (folder, home) = match &source {
@@ -224,7 +225,7 @@ impl Server {
                  made just now and nobody vouches for it: the browser warns once; choose to go on.\n\n",
             );
         }
-        words.push_str("  Ctrl+C ends it.\n\n");
+        words.push_str("  Press Ctrl+C to stop.\n\n");
         words
     }
 
@@ -241,11 +242,11 @@ impl Server {
 fn bind(host: Option<&str>, port: u16, xr: bool) -> Result<std::net::TcpListener, Failure> {
     let name = host.unwrap_or(if xr { "0.0.0.0" } else { "127.0.0.1" });
     let listener = std::net::TcpListener::bind((name, port)).map_err(|e| {
-        Failure::failed(format!("cannot listen at {name}:{port}: {e} (--port 0 takes a free port)"))
+        Failure::failed(format!("cannot listen on {name}:{port}: {e} (--port 0 takes a free port)"))
     })?;
     listener
         .set_nonblocking(true)
-        .map_err(|e| Failure::failed(format!("cannot listen at {name}:{port}: {e}")))?;
+        .map_err(|e| Failure::failed(format!("cannot listen on {name}:{port}: {e}")))?;
     Ok(listener)
 }
 

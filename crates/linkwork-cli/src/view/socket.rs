@@ -43,6 +43,11 @@ enum Question {
     Open {
         scene: String,
     },
+    OpenText {
+        name: String,
+        text: String,
+    },
+    Diagnose {},
     Check {
         text: String,
     },
@@ -127,7 +132,7 @@ pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
     let client = site.next.fetch_add(1, Ordering::Relaxed);
     let hub = &site.hub;
     let mut frames = hub.frames.subscribe();
-    let mut texts = [&hub.scene, &hub.settings, &hub.file, &hub.table].map(|s| s.subscribe());
+    let mut texts = [&hub.scene, &hub.settings, &hub.file, &hub.table, &hub.sweep].map(|s| s.subscribe());
     let mut events = hub.events.subscribe();
     let (answers, mut answered) = mpsc::channel::<Arc<str>>(ANSWERS);
     let mut grabbed = false;
@@ -145,7 +150,7 @@ pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
             return;
         }
     }
-    let [scene, settings, file, table] = &mut texts;
+    let [scene, settings, file, table, sweep] = &mut texts;
     loop {
         // Text before frames: a frame of a scene that the page does not know yet is wasted.
         let sent = tokio::select! {
@@ -156,6 +161,7 @@ pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
             Ok(()) = settings.changed() => { let t = settings.borrow_and_update().clone(); line.text(t).await }
             Ok(()) = file.changed() => { let t = file.borrow_and_update().clone(); line.text(t).await }
             Ok(()) = table.changed() => { let t = table.borrow_and_update().clone(); line.text(t).await }
+            Ok(()) = sweep.changed() => { let t = sweep.borrow_and_update().clone(); line.text(t).await }
             Some(answer) = answered.recv() => line.text(answer).await,
             event = events.recv() => match event {
                 Ok(text) => line.text(text).await,
@@ -269,6 +275,8 @@ fn receive(
             return false;
         }
         (None, Some(Question::Open { scene })) => Work::Open(scene),
+        (None, Some(Question::OpenText { name, text })) => Work::OpenText { name, text },
+        (None, Some(Question::Diagnose {})) => Work::Diagnose,
         (None, Some(Question::Save { force })) => Work::Save { force },
         (None, Some(Question::Compare { entries })) => Work::Compare(entries),
         _ => return refuse(id, Refusal::new("a message holds either a `command` or an `ask`")),

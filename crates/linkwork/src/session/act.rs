@@ -3,7 +3,7 @@
 use super::check::quaternion;
 use super::command::{Applied, Command, Mode, Past, SessionError};
 use super::document::{Files, find_joint, with_joint};
-use super::edit::Occasion;
+use super::edit::{Occasion, UndoOf};
 use super::log::Entry;
 use super::{MOST_STEPS, Session, pace};
 use crate::math::Vector;
@@ -23,7 +23,7 @@ impl Session {
         mesh: &mut Files<'_>,
         out: &mut Applied,
     ) -> Result<(), SessionError> {
-        use Command::{AddConstraint, Cancel, DeleteConstraint, Drag, Enable, Grab, Release, SetText};
+        use Command::{AddConstraint, Amend, Cancel, DeleteConstraint, Drag, Enable, Grab, Release, SetText};
         use Command::{
             Bounce, Branch, Friction, Gravity, Method, Mode, Redo, Reset, Run, Scrub, Solver, Step, Undo,
         };
@@ -32,9 +32,11 @@ impl Session {
             Run { .. } | Step { .. } | Scrub { .. } | Branch | Undo | Redo | Reset => {
                 self.act_of_time(command, out)
             }
-            Enable { .. } | SetText { .. } | AddConstraint { .. } | DeleteConstraint { .. } => {
-                self.act_of_edit(command, mesh, out)
-            }
+            Enable { .. }
+            | SetText { .. }
+            | Amend { .. }
+            | AddConstraint { .. }
+            | DeleteConstraint { .. } => self.act_of_edit(command, mesh, out),
             Mode { .. } | Method { .. } | Solver { .. } | Gravity { .. } => self.act_of_rules(command),
             Friction { .. } | Bounce { .. } => self.act_of_surfaces(command),
             _ => self.act_of_accuracy(command),
@@ -268,18 +270,19 @@ impl Session {
                     self.snapshot();
                 }
             }
-            Command::SetText { text } => self.set_text(text, None, mesh, out)?,
+            Command::SetText { text } => self.set_text(text, UndoOf::Own, None, mesh, out)?,
+            Command::Amend { text } => self.set_text(text, UndoOf::Before, None, mesh, out)?,
             Command::AddConstraint { .. } => {
                 let text = with_joint(&self.document.text, &self.base, &self.state, command)?;
                 let added = self.base.joints().len() as u32;
-                self.set_text(&text, None, mesh, out)?;
+                self.set_text(&text, UndoOf::Own, None, mesh, out)?;
                 out.joint = Some(added);
             }
             Command::DeleteConstraint { joint } => {
                 let id = find_joint(&self.base, joint)?;
                 let text = scene::remove_joint(&self.document.text, id)
                     .ok_or_else(|| SessionError::NoJoint { joint: joint.to_string() })?;
-                self.set_text(&text, Some(id), mesh, out)?;
+                self.set_text(&text, UndoOf::Own, Some(id), mesh, out)?;
             }
             _ => {}
         }

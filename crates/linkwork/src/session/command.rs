@@ -230,6 +230,12 @@ pub enum Command {
         /// The text.
         text: String,
     },
+    /// A new text that goes on with the edit or gesture before it: one undo takes both back. For a slider on its way, and
+    /// for a drag that ends up in the text.
+    Amend {
+        /// The text.
+        text: String,
+    },
     /// A new joint, written into the text.
     AddConstraint {
         /// `ball`, `pin`, … as in the scene language.

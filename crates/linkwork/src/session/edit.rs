@@ -38,6 +38,15 @@ pub(super) enum Occasion {
     Load,
 }
 
+/// What takes a new text back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UndoOf {
+    /// An undo of its own.
+    Own,
+    /// The one that takes back what came before it.
+    Before,
+}
+
 impl Session {
     pub(super) fn undo(&mut self, redo: bool, out: &mut Applied) -> Result<(), SessionError> {
         let now = self.moment(None);
@@ -138,15 +147,16 @@ impl Session {
         let name = self.base.joint_name(worst.joint);
         let text = match report.outcome {
             Outcome::Ok => return None,
-            Outcome::Conflict => "the constraints contradict each other",
-            Outcome::Budget | Outcome::Diverged => "the constraints could not all be closed",
+            Outcome::Conflict => "these constraints cannot all hold",
+            Outcome::Budget | Outcome::Diverged => "not all constraints could be closed",
         };
-        Some(Complaint::plain(format!("{text}; the most open one is `{name}`")))
+        Some(Complaint::plain(format!("{text}; the widest gap is at `{name}`")))
     }
 
     pub(super) fn set_text(
         &mut self,
         text: &str,
+        undo: UndoOf,
         removed: Option<JointId>,
         mesh: &mut Files<'_>,
         out: &mut Applied,
@@ -179,7 +189,7 @@ impl Session {
         self.log.entries.extend(command);
         let moment = self.moment(None);
         self.let_go(out);
-        self.edits.push(moment);
+        self.edits.put(moment, undo == UndoOf::Before);
         let old = std::mem::replace(&mut self.document, Arc::new(document));
         let new = &self.document.scene;
         let (solids, joints) = (self.document.survivors(&old), self.document.same_joints(&old, removed));

@@ -169,6 +169,16 @@ impl Edits {
         self.keep(moment);
     }
 
+    /// The same; `amends`: it goes on with the edit before, if there is one, and is taken back with it.
+    pub fn put(&mut self, moment: Moment, amends: bool) {
+        if amends && !self.undo.is_empty() {
+            self.redo.clear();
+            self.parked = None;
+        } else {
+            self.push(moment);
+        }
+    }
+
     /// A hand takes hold, the first or beside others. Hands that have not moved anything yet have one undo together.
     pub fn begin(&mut self, moment: Moment, is_first: bool) {
         if is_first {

@@ -27,8 +27,8 @@ pub fn characters(n: usize) -> Result<String, String> {
     let mut t = header(
         &format!("Acrobats: {n} characters bound by hands and feet"),
         "Faure 1998, Figure 3: characters of different sizes to be bound by hands and feet. Each is whole\n   as it \
-         stands, but every upper foot floats beside the hand that shall carry it. Ten characters\n   have 758 scalar \
-         constraints, as in the paper; assembling them takes at most six iterations.\n\n   Try: assemble it with \
+         stands, but the upper feet are not yet attached to the hands that will carry them. Ten\n   characters have 758 \
+         scalar constraints, as in the paper; assembling them takes at most six iterations.\n\n   Try: assemble it with \
          `-o acrobats.svg`; move a `joint hold…` to another hand; make one heavier.",
         &format!("characters {n}"),
         "",

@@ -1,0 +1,304 @@
+/** What is selected, in numbers that can be changed: mass, colour, size and place of a solid; kind, motor and limits of a joint. */
+
+import * as THREE from 'three';
+import type { App } from '../app';
+import * as command from '../commands';
+import { h, icon } from '../dom';
+import type { DriveInfo, JointInfo, LimitInfo, SolidInfo } from '../protocol';
+import { type Block, append, freshName, jointBlock, num, nums, parse, removeBlock, setClause, setNumber, solidBlock } from '../scenetext';
+import type { Overlays } from '../view/overlays';
+import { setPose } from '../view/pose-text';
+import { frameText } from '../view/sketch';
+import type { Solids } from '../view/solids';
+import { wayOf } from './motors';
+
+/** Joints by their pictures. */
+const KINDS: [string, string, string][] = [
+  ['pin', 'Pin: turns about one axis', 'M12 3a6 6 0 1 1 0 12 6 6 0 0 1 0-12zm0 2.500a3.500 3.500 0 1 0 0 7 3.500 3.500 0 0 0 0-7zM11 8h2v2h-2zM3 17h18v2H3z'],
+  ['ball', 'Ball: turns every way', 'M12 5a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM5 10a7 7 0 0 0 14 0h2a9 9 0 0 1-8 9v3h-2v-3a9 9 0 0 1-8-9z'],
+  ['slider', 'Slider: slides along one axis', 'M2 15h20v2H2zM6 7h12v7H6zm2 2v3h8V9zM2 20h20v1.500H2z'],
+  ['cylindrical', 'Cylindrical: turns about an axis and slides along it', 'M2 11h4V8h12v3h4v2h-4v3H6v-3H2zm6-1v4h8v-4zM9 3a6 6 0 0 1 6 0l-1 1.600a4 4 0 0 0-4 0z'],
+  ['planar', 'Planar: slides in a plane and turns in it', 'M2 19l5-7h15l-5 7zM9 5h7v5H9zm2 2v1h3V7z'],
+  ['cardan', 'Cardan: two axes that cross', 'M3 5h2v5a7 7 0 0 0 14 0V5h2v5a9 9 0 0 1-8 8.900V22h-2v-3.100A9 9 0 0 1 3 10zm5 3h8v3H8zm3-4h2v11h-2z'],
+  ['weld', 'Weld: nothing moves', 'M4 4h9v7h7v9h-9v-7H4zm2 2v5h5V6zm7 7v5h5v-5z'],
+];
+const AXIAL = new Set(['pin', 'slider', 'cylindrical', 'planar', 'cardan', 'weld']);
+
+export interface InspectorHooks {
+  /** The normal of the plane that is drawn on. */
+  normal: () => THREE.Vector3;
+  trace: (solid: number) => void;
+  measure: (what: 'speed' | 'coordinate' | 'force', id: number) => void;
+  say: (words: string) => void;
+}
+
+export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: InspectorHooks): HTMLElement & { remove_: () => void; copy: () => void } {
+  const box = h('section', { class: 'inspector', id: 'inspector', 'aria-label': 'Selection', hidden: true });
+  const text = () => app.scene!.text;
+  const send = async (changed: string, select?: string): Promise<void> => {
+    if (changed === text()) return;
+    if (!(await app.do(command.setText(changed))) || select === undefined) return;
+    const id = app.scene!.solids.findIndex((s) => s.name === select);
+    app.select(id > 0 ? { kind: 'solid', id } : null);
+  };
+  const unnamed = () => app.toast('It shares its block of the text with others: change it there.', true);
+  const edit = (name: string, change: (text: string, block: Block) => string) => {
+    const block = solidBlock(text(), name);
+    if (!block) return unnamed();
+    void send(change(text(), block));
+  };
+
+  const number = (id: string, label: string, unit: string, value: number, change: (x: number) => void, least = -Infinity) => {
+    // What is not limited has an empty field.
+    const shown = Number.isFinite(value) ? num(Math.round(value * 1e4) / 1e4) : '';
+    const input = h('input', { type: 'number', id, step: 'any', value: shown, placeholder: 'no limit', 'aria-label': unit ? `${label}, ${unit}` : label });
+    input.addEventListener('change', () => {
+      const x = Number(input.value);
+      if (input.value.trim() === '' || !Number.isFinite(x) || x < least) {
+        input.value = shown;
+        return app.toast(`${label} must be a number${least > -Infinity ? ` of at least ${num(least)}` : ''}.`, true);
+      }
+      change(x);
+    });
+    return h('label', { class: 'field number' }, h('span', {}, label), input, h('small', {}, unit));
+  };
+
+  const reshape = (solid: SolidInfo, id: number, was: number, now: number) => {
+    let changed = text();
+    const block = solidBlock(changed, solid.name);
+    const clause = block?.clauses.find((c) => c.word === 'shape');
+    if (!block || !clause) return unnamed();
+    // Joints at the far end go with it.
+    const end = now / was;
+    changed = changed.slice(0, clause.from) + `shape capsule ${clause.tokens[2]!.text} from 0 0 0 to ${num(now)} 0 0` + changed.slice(clause.to);
+    app.scene!.joints.forEach((joint, j) => {
+      ([0, 1] as const).forEach((side) => {
+        const [x, y, z] = joint.frames[side];
+        if (joint.solids[side] !== id || Math.abs(x - was) > 1e-4 || Math.abs(y) > 1e-4) return;
+        const frame = jointBlock(changed, j)?.clauses.find((c) => c.word === `frame${side + 1}`);
+        if (!frame) return;
+        changed = changed.slice(0, frame.tokens[1]!.from) + nums([x * end, y, z]) + changed.slice(frame.tokens[3]!.to);
+      });
+    });
+    void send(changed);
+  };
+
+  const solidFields = (id: number): Node[] => {
+    const solid = app.scene!.solids[id]!;
+    const name = solid.name;
+    const block = solidBlock(text(), name);
+    const m = solids.matrices[id]!;
+    const at = new THREE.Vector3().setFromMatrixPosition(m);
+    const q = new THREE.Quaternion().setFromRotationMatrix(m);
+    const color = h('input', { type: 'color', id: 'inspect-color', 'aria-label': 'Colour', value: `#${solid.color.map((c) => Math.round(255 * c).toString(16).padStart(2, '0')).join('')}` });
+    color.addEventListener('change', () => edit(name, (t, b) => setClause(t, b, 'color', nums([1, 3, 5].map((k) => Math.round((parseInt(color.value.slice(k, k + 2), 16) / 255) * 1000) / 1000)))));
+    const fixed = h('input', { type: 'checkbox', id: 'inspect-fixed', checked: solid.kind === 'fixed' });
+    fixed.addEventListener('change', () => edit(name, (t, b) => setClause(t, b, 'kernel', fixed.checked ? 'fixed' : null)));
+    const place = (k: number) => (x: number) => {
+      const there = at.clone().setComponent(k, x);
+      if (!block) return unnamed();
+      void send(setPose(text(), name, there, q));
+    };
+    const capsule = solid.shapes.length === 1 && solid.shapes[0]!.type === 'capsule' && block?.clauses.find((c) => c.word === 'shape')?.tokens.map((t) => t.text).slice(3, 7).join(' ') === 'from 0 0 0' ? solid.shapes[0]! : null;
+    // A turn about the normal of the drawing is one number.
+    const n = hooks.normal();
+    const about = new THREE.Vector3(q.x, q.y, q.z);
+    const flat = about.clone().addScaledVector(n, -about.dot(n)).length() < 1e-5;
+    const angle = (2 * Math.atan2(about.dot(n), q.w) * 180) / Math.PI;
+    return [
+      ...(solid.kind === 'scripted' ? [] : [h('label', { class: 'check' }, fixed, h('span', {}, 'Fixed to the ground'))]),
+      ...(solid.kind === 'dynamic' ? [number('inspect-mass', 'Mass', 'kg', solid.mass, (x) => edit(name, (t, b) => setClause(setClause(t, b, 'density', null), solidBlock(setClause(t, b, 'density', null), name)!, 'mass', num(x))), 1e-6)] : []),
+      h('label', { class: 'field' }, h('span', {}, 'Colour'), color),
+      ...(capsule ? [number('inspect-length', 'Length', 'm', capsule.length!, (x) => reshape(solid, id, capsule.length!, x), 1e-4)] : []),
+      h('div', { class: 'triple' }, ...(['x', 'y', 'z'] as const).map((c, k) => number(`inspect-${c}`, c, 'm', at.getComponent(k), place(k)))),
+      ...(flat && !solid.particle ? [number('inspect-angle', 'Angle', '°', Math.abs(angle) > 180 ? angle - 360 * Math.sign(angle) : angle, (x) => block ? void send(setPose(text(), name, at, new THREE.Quaternion().setFromAxisAngle(n, (x * Math.PI) / 180))) : unnamed())] : []),
+      h(
+        'div',
+        { class: 'row' },
+        h('button', { type: 'button', id: 'inspect-copy', title: 'Ctrl+D', onclick: copy }, 'Copy'),
+        h('button', { type: 'button', id: 'inspect-mirror', title: 'A copy on the other side of x = 0', onclick: () => mirror(id) }, 'Mirror'),
+        h('button', { type: 'button', id: 'inspect-delete', title: 'Delete', onclick: remove }, 'Delete'),
+      ),
+      h(
+        'div',
+        { class: 'row' },
+        h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
+        h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
+      ),
+    ];
+  };
+
+  /** The block of a solid under another name. */
+  const twin = (id: number): { name: string; block: string } | null => {
+    const solid = app.scene!.solids[id]!;
+    const block = solidBlock(text(), solid.name);
+    if (!block) return (unnamed(), null);
+    const name = freshName(text(), solid.name.replace(/-\d+$/, ''));
+    const own = text().slice(block.from, block.to);
+    return { name, block: own.replace(solid.name, name) };
+  };
+  const copy = () => {
+    const id = chosen('solid');
+    const made = id === null ? null : twin(id);
+    if (!made) return;
+    const m = solids.matrices[id!]!;
+    const size = solids.bounds(new Set([id!])).getSize(new THREE.Vector3());
+    const at = new THREE.Vector3().setFromMatrixPosition(m).add(new THREE.Vector3(0.25 * Math.max(size.x, size.y, size.z), 0, 0));
+    void send(setPose(append(text(), made.block), made.name, at, new THREE.Quaternion().setFromRotationMatrix(m)), made.name);
+  };
+  const mirror = (id: number) => {
+    const solid = app.scene!.solids[id]!;
+    // A mirrored solid is one that is turned if its shapes are the same on both sides of their own plane.
+    if (solid.shapes.some((s) => Math.abs(s.pose[2]) > 1e-6 || s.type === 'mesh')) return app.toast('Only flat parts can be mirrored.', true);
+    const made = twin(id);
+    if (!made) return;
+    const m = solids.matrices[id]!.clone();
+    const other = new THREE.Matrix4().makeScale(-1, 1, 1).multiply(m).multiply(new THREE.Matrix4().makeScale(1, 1, -1));
+    const [at, q, s] = [new THREE.Vector3(), new THREE.Quaternion(), new THREE.Vector3()];
+    other.decompose(at, q, s);
+    void send(setPose(append(text(), made.block), made.name, at, q), made.name);
+  };
+  const chosen = (kind: 'solid' | 'joint') => (app.selection?.kind === kind ? app.selection.id : null);
+  const remove = () => {
+    const joint = chosen('joint');
+    if (joint !== null) return void app.do(command.deleteConstraint(joint));
+    const id = chosen('solid');
+    if (id === null || id === 0) return;
+    const { name } = app.scene!.solids[id]!;
+    if (!solidBlock(text(), name)) return unnamed();
+    // Whatever names it goes along.
+    let changed = text();
+    const named = (b: Block) => ['joint', 'constraint', 'spring', 'force'].includes(b.keyword) && b.clauses.some((c) => ['object', 'object1', 'object2'].includes(c.word) && c.tokens[1]?.text === name);
+    for (let b = parse(changed).find(named); b; b = parse(changed).find(named)) changed = removeBlock(changed, b);
+    changed = removeBlock(changed, solidBlock(changed, name)!);
+    void send(changed).then(() => {
+      app.select(null);
+      hooks.say(`Deleted ${name}.`);
+    });
+  };
+
+  const change = (id: number, make: (text: string, block: Block) => string) => {
+    const block = jointBlock(text(), id);
+    if (block?.keyword !== 'joint') return app.toast('It is written as a constraint: change it in the text.', true);
+    void send(make(text(), block));
+  };
+  const setKind = (id: number, kind: string) =>
+    change(id, (t, b) => {
+      const old = b.clauses.find((c) => KINDS.some(([k]) => k === c.word) || ['universal', 'prismatic', 'screw', 'distance', 'lock', 'point-on-line', 'point-on-plane', 'ball-socket', 'smooth-contact'].includes(c.word));
+      if (!old) return t;
+      let out = t.slice(0, old.from) + kind + t.slice(old.to);
+      const joint = app.scene!.joints[id]!;
+      // A point has no axis yet: the new one goes across the drawing.
+      if (AXIAL.has(kind) && !b.clauses.some((c) => c.tokens.some((x) => x.text === 'axis'))) {
+        const at = new THREE.Vector3().setFromMatrixPosition(overlays.frameOf(id, 0));
+        joint.solids.forEach((s, side) => {
+          const clause = frameText({ name: '', matrix: solids.matrices[s]! }, at, hooks.normal());
+          out = setClause(setClause(out, jointBlock(out, id)!, 'at', null), jointBlock(setClause(out, jointBlock(out, id)!, 'at', null), id)!, `frame${side + 1}`, clause);
+        });
+      }
+      // Limits and motors of directions that the new kind does not have would be errors.
+      for (let c = stray(out, id, kind); c; c = stray(out, id, kind)) out = setClause(out, jointBlock(out, id)!, c, null);
+      return out;
+    });
+  const stray = (t: string, id: number, kind: string): string | null => {
+    const free: Record<string, string[]> = { pin: ['r1'], slider: ['t1'], cylindrical: ['r1', 't1'], ball: ['r1', 'r2', 'r3'], planar: ['t2', 't3', 'r1'], cardan: ['r2', 'r3'], weld: [] };
+    const c = jointBlock(t, id)?.clauses.find((x) => (x.word === 'limit' || x.word === 'drive') && !(free[kind] ?? []).includes(x.tokens[1]?.text ?? ''));
+    return c ? `${c.word} ${c.tokens[1]?.text}` : null;
+  };
+
+  const motorFields = (id: number, joint: JointInfo, way: LimitInfo['direction']): Node[] => {
+    const drive: DriveInfo | undefined = joint.drives.find((d) => d.direction === way);
+    const turns = way[0] === 'r';
+    const now = !drive ? 'none' : drive.speed !== undefined ? 'speed' : (drive.stiffness ?? 0) > 0 ? 'spring' : 'to';
+    const set = (clause: string | null) => change(id, (t, b) => setClause(t, b, `drive ${way}`, clause));
+    const here = overlays.coordinate(id, way);
+    const written = (x: number) => (turns ? `${num(Math.round(100 * x) / 100)} deg` : num(x));
+    const shown = (x: number) => (turns ? (x * 180) / Math.PI : x);
+    const kind = h(
+      'select',
+      {
+        id: 'inspect-motor',
+        'aria-label': 'Motor',
+        onchange: () => {
+          const start = { none: null, speed: turns ? 'speed 2' : 'speed 0.2', to: `to ${written(shown(here))}`, spring: `to ${written(shown(here))} stiffness ${turns ? 20 : 200} damping ${turns ? 1 : 10}` }[kind.value as 'none'];
+          set(start);
+        },
+      },
+      ...([['none', 'none'], ['speed', 'keeps a speed'], ['to', 'goes to a place'], ['spring', 'spring and damper']] as const).map(([v, words]) => h('option', { value: v, selected: v === now }, words)),
+    );
+    const replace = (after: string, value: string) =>
+      change(id, (t, b) => {
+        const c = b.clauses.find((x) => x.word === 'drive' && x.tokens[1]?.text === way)!;
+        return c.tokens.some((x) => x.text === after) ? setNumber(t, c, after, value) : t.slice(0, c.to) + ` ${after} ${value}` + t.slice(c.to);
+      });
+    return [
+      h('label', { class: 'field' }, h('span', {}, 'Motor'), kind),
+      ...(drive?.speed !== undefined ? [number('inspect-speed-value', 'Speed', turns ? 'rad/s' : 'm/s', drive.speed, (x) => replace('speed', num(x)))] : []),
+      ...(drive?.to !== undefined ? [number('inspect-to', 'Place', turns ? '°' : 'm', shown(drive.to), (x) => replace('to', written(x)))] : []),
+      ...(now === 'spring' ? [number('inspect-stiffness', 'Stiffness', turns ? 'N m/rad' : 'N/m', drive!.stiffness!, (x) => replace('stiffness', num(x)), 0), number('inspect-damping', 'Damping', turns ? 'N m s/rad' : 'N s/m', drive!.damping!, (x) => replace('damping', num(x)), 0)] : []),
+      ...(drive ? [number('inspect-most', turns ? 'Torque' : 'Force', turns ? 'N m' : 'N', drive.most ?? Infinity, (x) => replace('max-force', num(x)), 1e-6)] : []),
+    ];
+  };
+
+  const limitFields = (id: number, joint: JointInfo, way: LimitInfo['direction']): Node[] => {
+    const limit = joint.limits.find((l) => l.direction === way);
+    const turns = way[0] === 'r';
+    const written = (x: number) => (turns ? `${num(x)} deg` : num(x));
+    const shown = (x: number) => (turns ? (x * 180) / Math.PI : x);
+    const set = (low: number, high: number) => (low < high ? change(id, (t, b) => setClause(t, b, `limit ${way}`, `${written(low)} ${written(high)}`)) : app.toast('The lower limit must be below the upper one.', true));
+    const here = shown(overlays.coordinate(id, way));
+    const reach = turns ? 90 : 0.5;
+    const box_ = h('input', { type: 'checkbox', id: 'inspect-limited', checked: limit !== undefined });
+    box_.addEventListener('change', () => (box_.checked ? set(Math.round(here - reach), Math.round(here + reach)) : change(id, (t, b) => setClause(t, b, `limit ${way}`, null))));
+    const [low, high] = [shown(limit?.min ?? 0), shown(limit?.max ?? 0)];
+    return [
+      h('label', { class: 'check' }, box_, h('span', {}, 'Limits')),
+      ...(limit ? [h('div', { class: 'pair' }, number('inspect-min', 'From', turns ? '°' : 'm', low, (x) => set(x, high)), number('inspect-max', 'To', turns ? '°' : 'm', high, (x) => set(low, x)))] : []),
+    ];
+  };
+
+  const jointFields = (id: number): Node[] => {
+    const joint = app.scene!.joints[id]!;
+    const way = wayOf(joint.kind) ?? (joint.kind === 'cylindrical' ? 'r1' : null);
+    const names = joint.solids.map((s) => (s === 0 ? 'ground' : app.scene!.solids[s]!.name));
+    return [
+      h('p', { class: 'hint' }, `${names[0]} – ${names[1]}`),
+      h(
+        'div',
+        { class: 'kinds', role: 'group', 'aria-label': 'Kind of joint' },
+        ...KINDS.map(([kind, label, path]) => h('button', { type: 'button', class: 'icon', 'data-kind': kind, 'aria-label': label, title: label, 'aria-pressed': String(joint.kind === kind), onclick: () => joint.kind !== kind && setKind(id, kind) }, icon(path))),
+      ),
+      ...(way ? [...motorFields(id, joint, way), ...limitFields(id, joint, way)] : []),
+      h(
+        'div',
+        { class: 'row' },
+        ...(way ? [h('button', { type: 'button', id: 'inspect-coordinate', onclick: () => hooks.measure('coordinate', id) }, way[0] === 'r' ? 'Measure its angle' : 'Measure its travel')] : []),
+        h('button', { type: 'button', id: 'inspect-force', onclick: () => hooks.measure('force', id) }, 'Measure its force'),
+        h('button', { type: 'button', id: 'inspect-delete', title: 'Delete', onclick: remove }, 'Delete'),
+      ),
+    ];
+  };
+
+  const show = () => {
+    const s = app.selection;
+    const there = s && app.scene && s.id < (s.kind === 'solid' ? app.scene.solids : app.scene.joints).length && !(s.kind === 'solid' && s.id === 0);
+    box.hidden = !there;
+    if (!there) return box.replaceChildren();
+    const focus = box.contains(document.activeElement) ? document.activeElement!.id || (document.activeElement as HTMLElement).dataset.kind : null;
+    const name = (s.kind === 'solid' ? app.scene!.solids : app.scene!.joints)[s.id]!.name;
+    box.replaceChildren(h('h3', {}, name), ...(s.kind === 'solid' ? solidFields(s.id) : jointFields(s.id)));
+    // The field that was just changed stays in hand.
+    if (focus) (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`))?.focus();
+  };
+  app.on('selection', show);
+  // Numbers of the text come with a scene, places with its first frame.
+  let due = false;
+  app.on('scene', () => (due = true));
+  app.on('frame', () => {
+    if (!due) return;
+    due = false;
+    // The solids stand where the frame says only once it is drawn.
+    requestAnimationFrame(() => requestAnimationFrame(show));
+  });
+  return Object.assign(box, { remove_: remove, copy });
+}
