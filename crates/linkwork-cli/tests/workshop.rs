@@ -253,3 +253,28 @@ fn parameters_of_methods_can_be_chosen_where_they_mean_something() {
         assert!(run.stderr.contains(option) && run.stderr.contains("`variational`"), "{}", run.stderr);
     }
 }
+
+/// F15, F24, F25: whole times, fixed solids that stay, and no error of something that rests.
+#[test]
+fn times_are_whole_fixed_solids_stay_and_rest_is_rest() {
+    let run =
+        linkwork_with(&["run", "-", "--seconds", "7.3", "--step", "1/1000", "--json"], PENDULUM.as_bytes());
+    assert_eq!(run.json()["time_end"].as_f64(), Some(7.3), "{}", run.stdout);
+
+    let moving = "scene gravity 0 0 0; end
+        solid base: kernel fixed; shape box 1 1 1; velocity 1 0 0; end
+        solid arm: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; end
+        joint seat: weld; object1 base; object2 arm; end";
+    for method in ["variational", "displacement", "reduced"] {
+        let run =
+            linkwork_with(&["run", "-", "--seconds", "1", "--method", method, "--json"], moving.as_bytes());
+        assert_eq!(run.json()["energy"]["end"].as_f64(), Some(0.0), "{method}: {}", run.stdout);
+        assert_eq!(run.code, 0, "{method}: {}", run.stdout);
+    }
+
+    let structure = "solid bar: shape capsule 0.04 from 0 0 0 to 1 0 0; mass 1; end
+        joint a: ball; object2 bar; frame1 0 0 0; frame2 0 0 0; end
+        joint b: ball; object2 bar; frame1 1 0 0; frame2 1 0 0; end";
+    let run = linkwork_with(&["run", "-", "--seconds", "1", "--json"], structure.as_bytes());
+    assert_eq!(run.json()["energy"]["max_drift"].as_f64(), Some(0.0), "{}", run.stdout);
+}

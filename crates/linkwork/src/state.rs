@@ -213,8 +213,15 @@ impl State {
             time: 0.0,
             centers: (0..solids.len()).map(|i| pose(i).transform_point(solids[i].mass.center)).collect(),
             rotations: Turning::new(places, (0..solids.len()).map(|i| pose(i).rotation)),
-            velocities: solids.iter().map(|s| s.velocity).collect(),
-            spins: Turning::new(places, solids.iter().map(|s| s.spin)),
+            // What is fixed has no speed, whatever somebody wrote.
+            velocities: solids
+                .iter()
+                .map(|s| if s.kernel == Kernel::Fixed { Vector::ZERO } else { s.velocity })
+                .collect(),
+            spins: Turning::new(
+                places,
+                solids.iter().map(|s| if s.kernel == Kernel::Fixed { Vector::ZERO } else { s.spin }),
+            ),
             // The turn nearest to the middle of the range: `limit r1 170 deg 190 deg` is met at -175 degrees.
             angles: m
                 .joints()

@@ -59,6 +59,11 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// Kinetic energy.
+    pub fn kinetic(&self) -> f64 {
+        self.kinetic
+    }
+
     /// Nothing moves.
     pub fn is_still(&self) -> bool {
         self.kinetic == 0.0
@@ -119,6 +124,11 @@ impl Balance {
     /// The same for a step in which joints begin to hold.
     pub fn with_a_catch(self) -> Self {
         Self { loses: true, catches: true, ..self }
+    }
+
+    /// Joints begin to hold: what moves then was given, and nothing of it was made.
+    pub fn is_a_start(self) -> bool {
+        self.catches
     }
 
     /// Of a change that nothing explains, what counts as drift, and what joints that began to hold took away: a loss beyond

@@ -128,7 +128,7 @@ impl Island {
     /// Do joints begin to hold in this step? It is the first one, somebody changed what holds, or their time has come.
     fn catches(&self, c: &StepConfig) -> bool {
         let memory = self.state.memory.own();
-        let (begin, end) = (self.state.time, self.state.time + c.dt);
+        let (begin, end) = (self.state.time, c.end(self.state.time));
         let begins = |j: &Joint| j.during.is_some() && j.holds_at(end) && !j.holds_at(begin);
         memory.substep == 0.0
             || memory.made_of != self.made_of
@@ -195,7 +195,7 @@ impl Island {
         const ROUNDS: usize = 4;
         let (m, w) = (&self.part.mechanism, &mut self.work);
         let once = StepConfig { iterations: 1, ..*c };
-        let (begin, end) = (self.state.time, self.state.time + c.dt);
+        let (begin, end) = (self.state.time, c.end(self.state.time));
         let piece =
             Piece { m, c: &once, h: c.dt, begin, end, last_try: true, careful: true, contradict: true };
         let s = &mut self.state;
@@ -258,7 +258,8 @@ impl Island {
                 // What touches loses energy as it should: gains count from the least that there was.
                 memory.drift = memory.drift.max(0.0);
             }
-            memory.peak = memory.peak.max(kinetic.min(4.0 * memory.peak + end.energy.allowed));
+            let trusted = memory.peak.max(if end.of.is_a_start() { end.kinetic_before } else { 0.0 });
+            memory.peak = trusted.max(kinetic.min(4.0 * trusted + end.energy.allowed));
             report.energy.drift = memory.drift;
             let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
@@ -364,6 +365,8 @@ struct Outcome {
     energy: EnergyReport,
     energy_is_explained: bool,
     driven: bool,
+    /// Kinetic energy when the step began.
+    kinetic_before: f64,
     of: Balance,
     /// Energy that nothing explains, and the widest gap, both in units of what an ordinary step has at most.
     excess: f64,
@@ -394,6 +397,7 @@ impl Attempt {
             energy: EnergyReport::default(),
             energy_is_explained: true,
             driven: start.of.is_driven(),
+            kinetic_before: start.ledger.kinetic(),
             of: start.of,
             excess: 0.0,
             gape: f64::INFINITY,
@@ -423,7 +427,10 @@ impl Attempt {
                 (k, piece.last_try) = (self.pieces, true);
             }
             piece.begin = s.time;
-            piece.end = from.time + c.dt * (k as f64 / self.pieces as f64);
+            piece.end = match self.pieces - k {
+                0 => c.end(from.time),
+                _ => from.time + c.dt * (k as f64 / self.pieces as f64),
+            };
             match c.method.advance(&piece, s, w) {
                 Ok(_) if !s.is_finite() => outcome.rejected = Some(Rejected::NotFinite),
                 Ok(done) => {

@@ -196,13 +196,23 @@ pub struct StepReport {
     pub stages: Stages,
 }
 
+impl StepConfig<'_> {
+    /// When a step that begins at `time` ends. A time that is a whole number of steps stays one, so that a thousand steps of a
+    /// millisecond are a second, and not a rounding error less.
+    pub(crate) fn end(&self, time: f64) -> f64 {
+        let steps = (time / self.dt).round();
+        let counted = (time - steps * self.dt).abs() <= 4.0 * f64::EPSILON * time.abs();
+        if counted { (steps + 1.0) * self.dt } else { time + self.dt }
+    }
+}
+
 /// One step: from `state` at `t` to `state` at `t + dt`. Whatever happens the state stays finite: a step that cannot be
 /// taken is cut into substeps, and if that does not help it is rejected and the state is what it was.
 ///
 /// Islands are stepped one by one, each by itself, in parallel where no budget is given (stages are then not timed): the
 /// numbers do not depend on it. The workspace is scratch. It may be thrown away at any time without changing the future.
 pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig) -> StepReport {
-    let end = state.time + c.dt;
+    let end = c.end(state.time);
     if !(c.dt > 0.0 && c.dt.is_finite() && end > state.time) {
         return StepReport { rejected: Some(Rejected::BadStep), ..StepReport::default() };
     }
