@@ -78,6 +78,8 @@ pub struct ContactReport {
     pub cone_violation: f64,
     /// Rounds of the contact solver.
     pub rounds: usize,
+    /// Islands that were swept as heaps: an exact solve was predicted to cost too much.
+    pub heaps: usize,
 }
 
 impl ContactReport {
@@ -91,6 +93,7 @@ impl ContactReport {
             residual: crate::solve::larger(self.residual, other.residual),
             cone_violation: crate::solve::larger(self.cone_violation, other.cone_violation),
             rounds: self.rounds + other.rounds,
+            heaps: self.heaps.max(other.heaps),
         }
     }
 
@@ -102,6 +105,7 @@ impl ContactReport {
         self.residual = crate::solve::larger(self.residual, other.residual);
         self.cone_violation = crate::solve::larger(self.cone_violation, other.cone_violation);
         self.rounds += other.rounds;
+        self.heaps += other.heaps;
     }
 }
 

@@ -27,6 +27,7 @@ use block::Block;
 pub(crate) use block::contact_residual;
 #[cfg(test)]
 use block::solve_block;
+pub(crate) use factor::elimination_cost;
 
 /// What is asked: scalar rows first, then three rows per contact.
 pub(crate) struct ConeProblem<'a> {

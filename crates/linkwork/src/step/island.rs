@@ -27,6 +27,9 @@ const JAM: f64 = 0.01;
 const FIRST: f64 = 1e-3;
 /// It does not move: less than this share of the tolerance in a step.
 const REST: f64 = 0.01;
+/// A heap that sweeps keep up rests below this speed, m/s and rad/s, and overlaps by less than this, metres: they leave some
+/// of both.
+const HEAP_REST: (f64, f64) = (0.01, 1e-3);
 
 /// An island as a mechanism of its own, with its state and scratch.
 #[derive(Default)]
@@ -273,7 +276,7 @@ impl Island {
             report.gaps = if current { end.gaps } else { w.final_gaps(part, &self.state) };
             w.stop(c, clock, |s| &mut s.rows);
             report.missed = !(report.gaps.worst() <= c.tolerance);
-            self.rest(c, end.contacts.penetration > c.tolerance);
+            self.rest(c, end.contacts.penetration, end.done.swept);
         }
         report.stages = self.work.stages;
         self.report = report;
@@ -281,9 +284,10 @@ impl Island {
 
     /// Counts the steps at whose end nothing moved; after some the island sleeps, and its speed is zero. What overlaps is
     /// still on its way apart, though without speed.
-    fn rest(&mut self, c: &StepConfig, overlaps: bool) {
+    fn rest(&mut self, c: &StepConfig, penetration: f64, swept: bool) {
         let s = &mut self.state;
-        let most = (REST * c.tolerance / c.dt).powi(2);
+        let (speed, depth) = if swept { HEAP_REST } else { (REST * c.tolerance / c.dt, c.tolerance) };
+        let (most, overlaps) = (speed * speed, penetration > depth);
         let moves = |i: usize| s.velocities[i].length_squared() > most || s.spins[i].length_squared() > most;
         let still = !overlaps && !(0..s.centers.len()).any(moves);
         let memory = s.memory.own_mut();
@@ -467,6 +471,7 @@ impl Outcome {
         self.done.solver_iterations += done.solver_iterations;
         self.done.projected |= done.projected;
         self.done.closed |= done.closed;
+        self.done.swept |= done.swept;
         self.fallbacks += usize::from(done.fallback);
     }
 
@@ -488,6 +493,10 @@ impl Outcome {
         (self.energy, self.ledger) = w.balance(whole, start.of, ledger, from, s);
         self.excess = self.energy.excess(start.of, ledger);
         self.energy_is_explained = self.energy.is_explained(start.of, ledger);
+        if self.done.swept {
+            // Sweeps leave what they leave: a gain is taken out of the speed.
+            self.excess = 0.0;
+        }
         w.closed = closed;
     }
 

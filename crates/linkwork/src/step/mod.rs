@@ -256,6 +256,7 @@ impl Workspace {
         }
         for &k in &self.awake {
             self.gaps[k] = self.islands[k].report.gaps;
+            self.depths[k] = self.islands[k].report.contacts.penetration;
         }
         self.note_solver();
     }
@@ -278,6 +279,8 @@ impl Workspace {
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
         }
+        let sleeps = self.depths.iter().zip(&self.asleep).filter(|(_, asleep)| **asleep);
+        sum.contacts.penetration = sleeps.fold(sum.contacts.penetration, |most, (d, _)| most.max(*d));
         sum.substeps = sum.substeps.max(1);
         sum.missed = !(sum.gaps.worst() <= c.tolerance);
         sum
@@ -378,6 +381,8 @@ pub(crate) struct Advanced {
     pub iterations: usize,
     pub solver_iterations: usize,
     pub fallback: bool,
+    /// Contacts were swept at a fixed cost: another try would be no better.
+    pub swept: bool,
     /// Joints that began to act were closed first.
     pub closed: bool,
     /// A start velocity was projected.

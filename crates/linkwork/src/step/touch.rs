@@ -11,6 +11,7 @@
 //! Every impulse acts at one point on both solids, so that momentum is kept at any accuracy; joints are eliminated by
 //! their response, so that they hold at any accuracy, too.
 
+mod heap;
 mod impact;
 mod stages;
 mod tally;
@@ -20,7 +21,7 @@ use crate::contact::{Colliders, ContactKey, ContactReport, Narrow, Point};
 use crate::math::{Pose, Rotation, Vector};
 use crate::rows::{Ask, HalfRow, Masses, NOTHING};
 use crate::solve::{
-    ConeProblem, ConeReport, Cones, FreeSolids, Jointed, JointedScratch, Lower, UpperRows, Work,
+    ConeProblem, ConeReport, Cones, FreeSolids, Heap, Jointed, JointedScratch, Lower, UpperRows, Work,
 };
 use crate::state::State;
 use std::sync::Arc;
@@ -137,6 +138,11 @@ pub(crate) struct Touch {
     known: bool,
     velocities: Vec<(Vector, Vector)>,
     stopped: Vec<(Vector, Vector)>,
+    heap: Heap,
+    /// Solids that touch each other.
+    solid_pairs: Vec<[u32; 2]>,
+    /// Such pairs, and what an exact solve of them costs.
+    costed: (Vec<[u32; 2]>, usize),
     /// Energy that pushing out brought in this step.
     pub lifted: f64,
     pub report: ContactReport,

@@ -45,6 +45,9 @@ enum Found {
 }
 
 pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
+    if w.is_heap(piece, s) {
+        return Ok(w.advance_heap(piece, s));
+    }
     let mut done = Advanced::default();
     linearise(piece, s, w, &mut done);
     if w.begin_touch(piece, s) {

@@ -22,6 +22,8 @@ pub struct Workspace {
     /// Per island, so that those that sleep need not be looked at: its lowest solid, its gaps, and whether it may sleep.
     solids: Vec<u32>,
     pub(super) gaps: Vec<Gaps>,
+    /// The same of penetrations: what sleeps is as deep as it was.
+    pub(super) depths: Vec<f64>,
     sleeps: Vec<Option<u64>>,
     /// The island with most joints.
     largest: Option<usize>,
@@ -103,6 +105,7 @@ impl Workspace {
         self.asleep = vec![false; self.islands.len()];
         self.solids = self.islands.iter().map(|i| i.solid).collect();
         self.gaps = self.islands.iter().map(|i| i.report.gaps).collect();
+        self.depths = self.islands.iter().map(|i| i.report.contacts.penetration).collect();
         self.sleeps = self.islands.iter().map(|i| (!i.is_restless()).then_some(i.made_of)).collect();
         // The last one of several.
         self.largest = (0..self.islands.len()).max_by_key(|i| self.islands[*i].part.joints.len());

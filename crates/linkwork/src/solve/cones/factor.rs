@@ -19,6 +19,13 @@ pub(super) struct Factor {
     rhs: Vec<[f64; 6]>,
 }
 
+/// Operations of one factorisation for this pattern; more than `most` are not counted to the end.
+pub(crate) fn elimination_cost(count: usize, pairs: &[[u32; 2]], most: usize) -> usize {
+    let mut factor = Factor::default();
+    factor.analyse(count, pairs, most);
+    factor.cost
+}
+
 impl Factor {
     pub fn len(&self) -> usize {
         self.turn.len()

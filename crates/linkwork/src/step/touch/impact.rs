@@ -68,7 +68,7 @@ impl IslandWork {
     }
 
     /// The largest part of the way from `s` to `thrown` that makes no energy.
-    fn share(&self, piece: &Piece, s: &State, thrown: &[(Vector, Vector)]) -> f64 {
+    pub(super) fn share(&self, piece: &Piece, s: &State, thrown: &[(Vector, Vector)]) -> f64 {
         let (mut slope, mut bend) = (0.0, 0.0);
         for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
             let (dv, back) = (thrown[i].0 - s.velocities[i], s.rotations[i].inverse());

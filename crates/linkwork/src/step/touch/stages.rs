@@ -9,7 +9,7 @@ use crate::step::free::Wrench;
 use crate::step::{IslandWork, Piece};
 
 /// How far a pair may come together in `h`, at most.
-fn approach(m: &crate::Mechanism, s: &State, h: f64, pair: &Pair, all: &Colliders) -> f64 {
+pub(super) fn approach(m: &crate::Mechanism, s: &State, h: f64, pair: &Pair, all: &Colliders) -> f64 {
     let [a, b] = pair.solids;
     // One of them may be stopped within the step, by something else.
     let [va, vb] = [s.velocities[a], s.velocities[b]];
@@ -64,7 +64,7 @@ impl IslandWork {
     }
 
     /// Points at `s` that may be met within the substep.
-    fn detect_ahead(&mut self, piece: &Piece, s: &State) {
+    pub(super) fn detect_ahead(&mut self, piece: &Piece, s: &State) {
         let (m, h) = (piece.m, piece.h);
         self.touch.detect(s, h, |pair, all| approach(m, s, h, pair, all) + slack(pair, all));
         self.touch.take_later();
@@ -377,7 +377,7 @@ impl Touch {
 }
 
 /// The speed at which a point that is not touched yet is met: free flight as far as its gap.
-fn impact_speed(piece: &Piece, s: &State, c: &Contact) -> f64 {
+pub(super) fn impact_speed(piece: &Piece, s: &State, c: &Contact) -> f64 {
     if c.restitution == 0.0 {
         return 0.0;
     }
