@@ -6,7 +6,7 @@ CARGO ?= cargo
 NPM ?= npm
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs lab bench bench-peers fuzz tools node chromium page test-page
+.PHONY: help run test lint docs lab bench contact bench-peers fuzz tools node chromium page test-page
 
 help:
 	@echo "make run     open the viewer: grab a mechanism in the browser            (SCENE=walker for another one)"
@@ -14,7 +14,7 @@ help:
 	@echo "make lint    the first two of these"
 	@echo "make docs    the library's documentation in target/doc/linkwork/"
 	@echo "make lab     the papers' experiments: out/lab/report.html and docs/laboratory.md"
-	@echo "make bench   measure: the tables in docs/"
+	@echo "make bench   measure: the tables in docs/            (make bench contact for contact alone)"
 	@echo "make bench-peers   the same ladders by rapier and MuJoCo, beside us"
 	@echo "make fuzz    throw garbage at parser and assembly, $(FUZZ_SECONDS) s each   (FUZZ_SECONDS=60 for less)"
 
@@ -76,8 +76,12 @@ lab: tools
 	@mv out/lab/laboratory.md docs/laboratory.md
 	@echo "Open $(CURDIR)/out/lab/report.html in a browser; docs/laboratory.md has the figures of this run."
 
+# `make bench contact` measures the scenes of contact alone.
 bench: tools
-	$(CARGO) run --release --locked -p linkwork-bench
+	$(CARGO) run --release --locked -p linkwork-bench -- $(filter contact,$(MAKECMDGOALS))
+
+contact:
+	@:
 
 # MuJoCo comes from PyPI into a folder of its own and is used by this benchmark only.
 bench-peers: tools

@@ -3,6 +3,7 @@
 mod allocation;
 mod assembly;
 mod caches;
+mod contact;
 mod deadline;
 mod growth;
 mod machine;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 8] = [
+const ALL: [Benchmark; 9] = [
     ("assembly", assembly::run),
     ("solvers", solvers::run),
     ("growth", growth::run),
@@ -26,6 +27,7 @@ const ALL: [Benchmark; 8] = [
     ("steps", steps::run),
     ("caches", caches::run),
     ("net", net::run),
+    ("contact", contact::run),
     ("peers", peers::run),
 ];
 
