@@ -296,7 +296,10 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     const name = (s.kind === 'solid' ? app.scene!.solids : app.scene!.joints)[s.id]!.name;
     box.replaceChildren(h('h3', {}, name), ...(s.kind === 'solid' ? solidFields(s.id) : jointFields(s.id)));
     // The field that was just changed stays in hand.
-    if (focus) (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`))?.focus();
+    const again = focus ? (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`)) : null;
+    again?.focus();
+    // Whoever has just stepped into a field means to replace its number, not to add digits to it.
+    if (again instanceof HTMLInputElement && again.type === 'number') again.select();
   };
   // Numbers of the text come with a scene, places with its first frame: until then there is nothing new to show.
   let due = false;
