@@ -223,6 +223,8 @@ test('copy, mirror, and a drag that is written down', async () => {
   await until('it is written down', async () => (await text()) !== before);
   const place = (await text()).match(/solid bar-1:[\s\S]*?at (\S+) /)[1];
   assert.ok(Math.abs(Number(place) - (await frame(page)).poses[0]) < 1e-4, place);
+  await page.evaluate(() => linkwork.app.select({ kind: 'solid', id: 1 }));
+  await until('the inspector shows the new place', async () => Math.abs(Number(await page.locator('#inspect-x').inputValue()) - Number(place)) < 1e-3);
   assert.equal((await settings(page)).undo, edits + 1, 'the drag and its text are one undo');
   await page.keyboard.press('Control+z');
   await until('undone', async () => (await text()) === before);

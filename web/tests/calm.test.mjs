@@ -143,9 +143,8 @@ test('a motor has a slider that writes its speed; one drag is one undo', async (
   await page.mouse.down();
   for (const v of [1, 0, -2, -4]) await page.mouse.move(x(v), box.y + box.height / 2, { steps: 2 });
   await page.mouse.up();
-  await until('the text says so', async () => /drive r1 speed -\d/.test(await text()));
-  const speed = Number((await text()).match(/drive r1 speed (\S+);/)[1]);
-  assert.ok(Math.abs(speed + 4) < 0.8, `${speed}`);
+  // One text at a time: the last place of the slider is written once those before it are.
+  await until('the text says so', async () => Math.abs(Number((await text()).match(/drive r1 speed (\S+);/)[1]) + 4) < 0.8);
   assert.equal((await text()).replace(/speed \S+;/, 'speed 2;'), before, 'nothing else has changed');
   assert.equal((await settings(page)).undo, edits + 1);
   await command(page, { do: 'run', on: true });

@@ -51,13 +51,15 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
   const number = (id: string, label: string, unit: string, value: number, change: (x: number) => void, least = -Infinity) => {
     // What is not limited has an empty field.
     const shown = Number.isFinite(value) ? num(Math.round(value * 1e4) / 1e4) : '';
-    const input = h('input', { type: 'number', id, step: 'any', value: shown, placeholder: 'no limit', 'aria-label': unit ? `${label}, ${unit}` : label });
+    const input = h('input', { type: 'number', id, step: 'any', value: shown, placeholder: 'no limit', 'data-shown': shown, 'aria-label': unit ? `${label}, ${unit}` : label });
     input.addEventListener('change', () => {
       const x = Number(input.value);
       if (input.value.trim() === '' || !Number.isFinite(x) || x < least) {
         input.value = shown;
+        input.dataset.shown = shown;
         return app.toast(`${label} must be a number${least > -Infinity ? ` of at least ${num(least)}` : ''}.`, true);
       }
+      input.dataset.shown = input.value;
       change(x);
     });
     return h('label', { class: 'field number' }, h('span', {}, label), input, h('small', {}, unit));
@@ -279,22 +281,36 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     ];
   };
 
+  let whom = '';
   const show = () => {
     const s = app.selection;
     const there = s && app.scene && s.id < (s.kind === 'solid' ? app.scene.solids : app.scene.joints).length && !(s.kind === 'solid' && s.id === 0);
     box.hidden = !there;
     if (!there) return box.replaceChildren();
+    // Whoever is typing a number is not interrupted; what they enter brings the next look.
+    const active = document.activeElement;
+    const typing = active instanceof HTMLInputElement && active.type === 'number' && box.contains(active) && active.value !== active.dataset.shown;
+    if (typing && whom === `${s.kind} ${s.id}`) return;
+    whom = `${s.kind} ${s.id}`;
     const focus = box.contains(document.activeElement) ? document.activeElement!.id || (document.activeElement as HTMLElement).dataset.kind : null;
     const name = (s.kind === 'solid' ? app.scene!.solids : app.scene!.joints)[s.id]!.name;
     box.replaceChildren(h('h3', {}, name), ...(s.kind === 'solid' ? solidFields(s.id) : jointFields(s.id)));
     // The field that was just changed stays in hand.
-    if (focus) (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`))?.focus();
+    const again = focus ? (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`)) : null;
+    again?.focus();
+    // Whoever has just stepped into a field means to replace its number, not to add digits to it.
+    if (again instanceof HTMLInputElement && again.type === 'number') again.select();
   };
-  app.on('selection', show);
-  // Numbers of the text come with a scene, places with its first frame.
+  // Numbers of the text come with a scene, places with its first frame: until then there is nothing new to show.
   let due = false;
+  app.on('selection', () => due || show());
   app.on('scene', () => (due = true));
-  app.on('frame', () => {
+  // So do those of what has moved, once it stands again.
+  let moves = false;
+  app.on('frame', (f) => {
+    const now = f.running || f.grabs.length > 0;
+    if (moves && !now && !box.hidden) due = true;
+    moves = now;
     if (!due) return;
     due = false;
     // The solids stand where the frame says only once it is drawn.

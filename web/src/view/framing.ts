@@ -66,8 +66,8 @@ export class Framing {
   private widen(): void {
     const { stage, solids } = this;
     const scene = this.app.scene;
-    // Whoever holds something does not want the view to move.
-    if (!this.sweep || this.sweep.revision !== scene?.revision || !stage.isHome || (this.app.frame?.grabs.length ?? 0) > 0) return;
+    // Whoever holds something does not want the view to move, and nothing moves the eyes in a headset.
+    if (stage.renderer.xr.isPresenting || !this.sweep || this.sweep.revision !== scene?.revision || !stage.isHome || (this.app.frame?.grabs.length ?? 0) > 0) return;
     const start = solids.bounds();
     const room = start.clone().expandByVector(start.getSize(new THREE.Vector3()).addScalar(0.5 * start.getSize(new THREE.Vector3()).length()).multiplyScalar(ROOM));
     const all = start.clone();

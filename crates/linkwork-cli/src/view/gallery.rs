@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(items[0].id, "fourbar");
         for item in &items {
             assert!(!item.title.is_empty() && !item.about.is_empty(), "{item:?}");
-            assert!(!item.about.starts_with(&item.title), "{item:?}");
+            assert!(!item.about.starts_with(&format!("{}: ", item.title)), "{item:?}");
             assert!(!item.attempt.is_empty() && !item.attempt.contains("*/"), "{item:?}");
         }
         // Nothing is described that is not there, and nothing is there without words for a hand.
