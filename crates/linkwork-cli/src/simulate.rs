@@ -247,6 +247,7 @@ pub struct Totals {
     pub gained: f64,
     pub lost_in_a_step: f64,
     /// Contacts: of all steps the most and the worst of each, and those of the last.
+    pub soft: linkwork::step::SoftReport,
     pub contacts_max: ContactReport,
     pub contacts_end: ContactReport,
     /// Islands, and how many of them sleep at the end.
@@ -360,6 +361,7 @@ impl Totals {
             unexplained: 0,
             gained: 0.0,
             lost_in_a_step: 0.0,
+            soft: Default::default(),
             contacts_max: ContactReport::default(),
             contacts_end: ContactReport::default(),
             islands: (0, 0),
@@ -378,6 +380,7 @@ impl Totals {
         self.unexplained += u64::from(r.energy.unexplained > 0);
         self.gained = self.gained.max(r.energy.drift);
         self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
+        self.soft = self.soft.worse(&r.soft);
         self.contacts_end = r.contacts;
         self.contacts_max = self.contacts_max.worse(&r.contacts);
         self.gaps_end = r.gaps;

@@ -90,7 +90,12 @@ impl Balance {
         Self {
             driven,
             // Soft rows that the step cannot show are damped (`IslandWork::damp_unresolved_modes`).
-            loses: touches || damped || bounded || !m.springs.is_empty() || !conserves,
+            loses: touches
+                || damped
+                || bounded
+                || !m.springs.is_empty()
+                || !m.softs().is_empty()
+                || !conserves,
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
             // In order: an integrator's own, the default tolerance over a minute, speeds that are half a step old.
@@ -155,6 +160,7 @@ impl IslandWork {
             }
             sum.stored += sum.springs;
         }
+        sum.stored += super::soft::stored(m, s);
         sum
     }
 
@@ -216,10 +222,14 @@ impl IslandWork {
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
             + 0.5 * (before.springs + after.springs)
+            + if m.softs().is_empty() { 0.0 } else { SOFT * kinetic }
             + rounding;
         (EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }, after)
     }
 }
+
+/// Soft bodies are solved to a tolerance, and beside rows: this share of the kinetic energy is no reason to worry.
+const SOFT: f64 = 1e-3;
 
 /// A step that errs by more than this share of what is allowed is tried again: ordinary ones err by one or two hundredths.
 const RETRY: f64 = 0.05;
