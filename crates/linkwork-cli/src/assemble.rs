@@ -171,9 +171,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     )?;
     let result = work(args, &loaded)?;
     for what in loaded.not_simulated() {
-        terminal::note(&format!(
-            "{what} is read and checked, but not simulated yet: it stays out of the assembly"
-        ));
+        terminal::note(&format!("{what} is read and checked, but not simulated yet"));
     }
     for output in &args.output {
         let bytes = match output.format {

@@ -87,9 +87,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         None => None,
     };
     for what in loaded.not_simulated() {
-        terminal::note(&format!(
-            "{what} is read and checked, but not simulated yet: it stays out of the runs"
-        ));
+        terminal::note(&format!("{what} is read and checked, but not simulated yet"));
     }
     let setups = setups(args, &loaded)?;
     if let Some(option) =

@@ -143,9 +143,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         !loaded.scene.watch_joints.is_empty() && args.record.iter().any(|r| r.format == Format::Csv);
     interrupt::listen();
     for what in loaded.not_simulated() {
-        terminal::note(&format!(
-            "{what} is read and checked, but not simulated yet: it stays out of the run"
-        ));
+        terminal::note(&format!("{what} is read and checked, but not simulated yet"));
     }
     setup.tell_of_contact(m);
     let (mut state, assembled) = match &args.from {
@@ -427,6 +425,12 @@ impl Simulated<'_> {
                 "points_max": t.contacts_max.points, "penetration_max": t.contacts_max.penetration,
                 "penetration_end": t.contacts_end.penetration, "residual_max": t.contacts_max.residual,
                 "cone_violation_max": t.contacts_max.cone_violation, "pairs": self.pairs,
+            },
+            "soft": {
+                "springs": t.soft.springs, "limited_max": t.soft.limited, "excess_max": t.soft.excess,
+                "strain_max": t.soft.strain, "contacts_max": t.soft.contacts,
+                "penetration_max": t.soft.penetration, "rounds_max": t.soft.rounds,
+                "factors_max": t.soft.factors, "unsolved": t.soft.unsolved,
             },
             "outcome": t.outcome(),
             "interrupted": t.ended == Ended::Interrupted,

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::terminal::{self, Paint};
 use linkwork::formats::csv;
+use linkwork::scene::model::SoftCollide;
 use linkwork::scene::{Body, LineIndex, Record, Report, Scene, Severity, limits, load_bytes};
 use linkwork::skin::{SkinError, Surface};
 use linkwork::{JointId, Mechanism, SolidId};
@@ -109,11 +110,21 @@ impl Loaded {
         Lines { loaded: self, index: LineIndex::new(&self.text) }
     }
 
-    /// Blocks that are read and checked, and that no command can honour yet: soft bodies.
+    /// What is read and checked, and no command can honour yet: soft bodies touch solids that are fixed or follow a
+    /// trajectory, with their vertices, and nothing else.
     pub fn not_simulated(&self) -> Vec<String> {
         let s = &self.scene;
-        let cloths = s.cloths.iter().map(|x| format!("cloth `{}`", x.soft.name));
-        cloths.chain(s.tetras.iter().map(|x| format!("tetra `{}`", x.soft.name))).collect()
+        let cloths = s.cloths.iter().map(|x| ("cloth", &x.soft));
+        let all = cloths.chain(s.tetras.iter().map(|x| ("tetra", &x.soft)));
+        let touching = all.filter(|(_, soft)| soft.collide != SoftCollide::None);
+        touching
+            .map(|(kind, soft)| {
+                format!(
+                    "{kind} `{}`: contact with itself, soft bodies and solids that move freely",
+                    soft.name
+                )
+            })
+            .collect()
     }
 
     /// The surfaces of skins, for pictures; what has none is told.
@@ -149,8 +160,17 @@ impl Loaded {
         if self.scene.watch.is_empty() && self.scene.watch_joints.is_empty() {
             return csv::everything(self.mechanism());
         }
-        let solid = |b: &Body| if let Body::Solid(id) = b { Some(*id) } else { None };
-        self.scene.watch.iter().filter_map(solid).collect()
+        let m = self.mechanism();
+        let vertices = |name: &str| {
+            let soft = m.softs().iter().find(|s| s.name == name);
+            soft.map_or(0..0, |s| s.range()).map(|i| SolidId(i as u32)).collect()
+        };
+        let solids = |b: &Body| match b {
+            Body::Solid(id) => vec![*id],
+            Body::Cloth(k) => vertices(&self.scene.cloths[*k as usize].soft.name),
+            Body::Tetra(k) => vertices(&self.scene.tetras[*k as usize].soft.name),
+        };
+        self.scene.watch.iter().flat_map(solids).collect()
     }
 }
 

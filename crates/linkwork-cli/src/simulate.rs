@@ -331,6 +331,7 @@ pub struct Totals {
     /// Taken away by joints that began to hold, speeds at the start that joints forbid included.
     pub caught: f64,
     /// Contacts: of all steps the most and the worst of each, and those of the last.
+    pub soft: linkwork::step::SoftReport,
     pub contacts_max: ContactReport,
     pub contacts_end: ContactReport,
     /// Islands, and how many of them sleep at the end.
@@ -452,6 +453,7 @@ impl Totals {
             gained: 0.0,
             lost_in_a_step: 0.0,
             caught: 0.0,
+            soft: Default::default(),
             contacts_max: ContactReport::default(),
             contacts_end: ContactReport::default(),
             islands: (0, 0),
@@ -471,6 +473,7 @@ impl Totals {
         self.gained = self.gained.max(r.energy.drift);
         self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
         self.caught += r.energy.caught;
+        self.soft = self.soft.worse(&r.soft);
         self.contacts_end = r.contacts;
         self.contacts_max = self.contacts_max.worse(&r.contacts);
         self.gaps_end = r.gaps;

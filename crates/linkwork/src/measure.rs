@@ -72,6 +72,7 @@ impl Meter {
                 }
             }
         }
+        energy.spring += crate::step::stored(m, s);
         energy
     }
 

@@ -10,6 +10,7 @@ use crate::joint::{Joint, JointId};
 use crate::material::Material;
 use crate::math::Vector;
 use crate::nodes::Places;
+use crate::soft::SoftBody;
 use crate::solid::{Kernel, Solid, SolidId};
 use crate::trajectory::Trajectory;
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub struct Mechanism {
     counters: Vec<u32>,
     counter_count: u32,
     names: BTreeMap<String, SolidId>,
+    softs: Vec<SoftBody>,
     /// Surfaces.
     pub materials: Vec<Material>,
     /// Given motions.
@@ -98,6 +100,7 @@ impl Mechanism {
             counters: Vec::new(),
             counter_count: 0,
             names: BTreeMap::from([("world".to_owned(), SolidId::WORLD)]),
+            softs: Vec::new(),
             materials: Vec::new(),
             trajectories: Vec::new(),
             forces: Vec::new(),
@@ -192,6 +195,51 @@ impl Mechanism {
         Ok(id)
     }
 
+    /// Adds a soft body over particles that are there already. Refuses vertices that are none, and springs without ends or
+    /// with numbers that cannot be.
+    pub fn add_soft(&mut self, body: SoftBody) -> Result<usize, ModelError> {
+        let fail = |what: String| Err(ModelError(format!("soft body `{}`: {what}", body.name)));
+        let (range, n) = (body.range(), body.vertices() as u32);
+        if range.end > self.solids.len() || !self.solids[range].iter().all(|s| s.particle) {
+            return fail("its vertices are not all particles".into());
+        }
+        let ok = |x: f64| x.is_finite() && x >= 0.0;
+        for s in &body.mesh.springs {
+            let [a, b] = s.ends;
+            if a >= n || b >= n || a == b {
+                return fail(format!("a spring joins vertices {a} and {b} of {n}"));
+            }
+            if !(ok(s.stiffness) && ok(s.damping) && ok(s.length) && s.longest >= s.length) {
+                return fail("stiffness, damping and lengths must be finite and >= 0".into());
+            }
+        }
+        if body.mesh.triangles.iter().flatten().chain(body.mesh.tetrahedra.iter().flatten()).any(|v| *v >= n)
+        {
+            return fail("a face has no vertex of that number".into());
+        }
+        self.softs.push(body);
+        self.epoch = next_epoch();
+        Ok(self.softs.len() - 1)
+    }
+
+    /// The soft body of that name and the solid never touch.
+    pub fn ignore_soft(&mut self, name: &str, solid: SolidId) {
+        for soft in self.softs.iter_mut().filter(|s| s.name == name) {
+            std::sync::Arc::make_mut(&mut soft.mesh).ignores.push(solid);
+        }
+        self.epoch = next_epoch();
+    }
+
+    /// Cloth, ropes and soft solids.
+    pub fn softs(&self) -> &[SoftBody] {
+        &self.softs
+    }
+    /// The soft body that a solid is a vertex of, by its place among them.
+    pub fn soft_of(&self, id: SolidId) -> Option<usize> {
+        // Vertices come in the order of their bodies.
+        let k = self.softs.partition_point(|s| s.range().end <= id.index());
+        self.softs.get(k).filter(|s| s.range().contains(&id.index())).map(|_| k)
+    }
     /// All solids; the first is the world.
     pub fn solids(&self) -> &[Solid] {
         &self.solids

@@ -186,6 +186,10 @@ fn check_written(text: &str) -> String {
     assert_eq!(old.len(), new.len());
     for before in old {
         let after = again.mechanism.solid(again.mechanism.find(&before.name).unwrap());
+        // Vertices of soft bodies start where their block says, or where they are pinned.
+        if scene.mechanism.find(&before.name).is_some_and(|id| scene.mechanism.soft_of(id).is_some()) {
+            continue;
+        }
         let expected = match before.kernel {
             Kernel::Dynamic => scattered(scene.mechanism.find(&before.name).unwrap()),
             _ => before.pose,

@@ -664,7 +664,10 @@ fn not_simulated(session: &Session) -> Vec<String> {
     let s = session.scene();
     let soft = s.cloths.len() + s.tetras.len();
     if soft > 0 {
-        vec!["Cloth and soft solids of this scene are not simulated yet.".into()]
+        vec![
+            "Cloth and soft solids move, but are drawn as points, and do not touch what moves freely yet."
+                .into(),
+        ]
     } else {
         Vec::new()
     }

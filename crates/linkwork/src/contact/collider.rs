@@ -97,6 +97,19 @@ impl Geometry {
     }
 }
 
+/// Shapes that soft bodies may touch: of all solids that touch anything, fixed ones too.
+pub(crate) fn obstacles(m: &Mechanism) -> Vec<Collider> {
+    if m.softs().is_empty() {
+        return Vec::new();
+    }
+    let solids = m.solids().iter().enumerate().filter(|(_, s)| s.collide != Collide::None);
+    solids
+        .flat_map(|(i, s)| {
+            s.shapes.iter().filter_map(move |shape| Collider::new(m, SolidId(i as u32), shape))
+        })
+        .collect()
+}
+
 /// All colliders of a mechanism, in the order of their solids, and who may touch whom.
 #[derive(Default)]
 pub(crate) struct Colliders {

@@ -18,7 +18,7 @@ mod plane;
 mod tests;
 
 pub(crate) use broad::Broad;
-pub(crate) use collider::{Collider, Colliders};
+pub(crate) use collider::{Collider, Colliders, Geometry, obstacles};
 pub use events::{ContactEvents, Touching};
 pub(crate) use narrow::{Narrow, Point};
 

@@ -1,7 +1,8 @@
 //! Motion as a table: a row per state, full precision.
 //!
 //! Columns: `time`, then for each watched solid `NAME.x NAME.y NAME.z` (its origin in the world), `.qw .qx .qy .qz` (its
-//! orientation), `.vx .vy .vz` (velocity of its centre of mass) and `.wx .wy .wz` (angular velocity, world axes). Numbers
+//! orientation), `.vx .vy .vz` (velocity of its centre of mass) and `.wx .wy .wz` (angular velocity, world axes); of a soft
+//! body's vertex places and velocities only. Numbers
 //! are the shortest that read back as the same bits. Rows are made one at a time, so that long runs need no memory.
 //! Watched joints come after the solids ([`JointColumns`]).
 
@@ -25,7 +26,11 @@ pub fn header(m: &Mechanism, watch: &[SolidId]) -> String {
     let mut line = "time".to_owned();
     for id in watch {
         let name = &m.solid(*id).name;
-        for part in ["x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz"] {
+        let parts: &[&str] = match m.soft_of(*id) {
+            Some(_) => &["x", "y", "z", "vx", "vy", "vz"],
+            None => &["x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz"],
+        };
+        for part in parts {
             line.push(',');
             line.push_str(&quoted(&format!("{name}.{part}")));
         }
@@ -36,7 +41,10 @@ pub fn header(m: &Mechanism, watch: &[SolidId]) -> String {
 
 /// The line of a state.
 pub fn row(m: &Mechanism, s: &State, watch: &[SolidId]) -> String {
-    let solids = watch.iter().map(|id| (s.pose(m, *id), s.velocities[id.index()], s.spins[id.index()]));
+    let solids = watch.iter().map(|id| {
+        let turns = m.soft_of(*id).is_none();
+        (s.pose(m, *id), s.velocities[id.index()], s.spins[id.index()], turns)
+    });
     line(s.time, solids)
 }
 
@@ -44,17 +52,22 @@ pub fn row(m: &Mechanism, s: &State, watch: &[SolidId]) -> String {
 pub fn table(m: &Mechanism, frames: &[Frame], watch: &[SolidId]) -> String {
     let mut text = header(m, watch);
     for f in frames {
-        let solids = watch.iter().map(|id| id.index()).map(|i| (f.poses[i], f.velocities[i], f.spins[i]));
+        let solids = watch.iter().map(|id| {
+            let (i, turns) = (id.index(), m.soft_of(*id).is_none());
+            (f.poses[i], f.velocities[i], f.spins[i], turns)
+        });
         text.push_str(&line(f.time, solids));
     }
     text
 }
 
-fn line(time: f64, solids: impl Iterator<Item = (Pose, Vector, Vector)>) -> String {
+fn line(time: f64, solids: impl Iterator<Item = (Pose, Vector, Vector, bool)>) -> String {
     let mut line = format!("{time:?}");
-    for (pose, v, w) in solids {
+    for (pose, v, w, turns) in solids {
         let (t, q) = (pose.translation, pose.rotation);
-        for x in [t.x, t.y, t.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z] {
+        let all = [t.x, t.y, t.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z];
+        let vertex = [t.x, t.y, t.z, v.x, v.y, v.z];
+        for x in if turns { &all[..] } else { &vertex[..] } {
             // `?` and not `{}`: tiny and huge numbers get a power of ten instead of hundreds of digits.
             let _ = write!(line, ",{x:?}");
         }

@@ -70,9 +70,13 @@ impl Part {
         moving: &[SolidId],
         joints: &[JointId],
         springs: &[u32],
+        softs: &[u32],
         touched: &[SolidId],
     ) -> Self {
         let mut solids = moving.to_vec();
+        // All vertices, held ones too: they stay one after the other.
+        let vertices = softs.iter().flat_map(|k| m.softs[*k as usize].range());
+        solids.extend(vertices.map(|i| SolidId(i as u32)));
         solids.extend_from_slice(touched);
         let of_joints = joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
         let of_springs = springs.iter().flat_map(|k| m.springs[*k as usize].solids);
@@ -101,6 +105,11 @@ impl Part {
             part.mechanism.counter_count += joint.counted_ranges().count() as u32;
             part.mechanism.joints.push(joint);
         }
+        let soft = |k: &u32| {
+            let whole = &m.softs[*k as usize];
+            crate::soft::SoftBody { first: local(whole.first), ..whole.clone() }
+        };
+        part.mechanism.softs = softs.iter().map(soft).collect();
         part.mechanism.outer_joints = joints.iter().map(|j| j.0).collect();
         part.mechanism.outer_springs.clone_from(&part.springs);
         let on = |f: &crate::force::Force| moving.binary_search(&f.solid).is_ok();
@@ -157,7 +166,7 @@ impl Part {
         let (a, b) = (&self.mechanism, &other.mechanism);
         (&self.solids, &self.joints, &self.springs, &self.forces, &self.trajectories)
             == (&other.solids, &other.joints, &other.springs, &other.forces, &other.trajectories)
-            && (&a.solids, &a.joints, &a.springs) == (&b.solids, &b.joints, &b.springs)
+            && (&a.solids, &a.joints, &a.springs, &a.softs) == (&b.solids, &b.joints, &b.springs, &b.softs)
     }
 
     /// Is the part's state the whole's share, bit by bit, but for what is remembered? Scripted and fixed solids included.

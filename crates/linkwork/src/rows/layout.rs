@@ -143,7 +143,9 @@ impl Rows {
             law,
             most_force: j.most_force,
         };
-        if ball::is_ball(j) { self.push_ball(m, group) } else { self.push_general(m, group) }
+        // Joints of soft vertices are solved over the response of their bodies, one by one.
+        let soft = j.frames.iter().any(|f| m.soft_of(f.solid).is_some());
+        if ball::is_ball(j) && !soft { self.push_ball(m, group) } else { self.push_general(m, group) }
     }
 
     fn lay_drives(&mut self, m: &Mechanism, id: JointId, j: &Joint) {

@@ -94,6 +94,7 @@ impl<'t> Lexer<'t> {
             '0'..='9' | '.' | '+' | '-' => self.number(),
             c if c.is_alphabetic() => {
                 self.skip(is_name_character);
+                self.vertex();
                 TokenKind::Word
             }
             '#' => {
@@ -171,6 +172,18 @@ impl<'t> Lexer<'t> {
             None => {
                 self.at = self.text.len();
                 TokenKind::Bad(Bad::Comment)
+            }
+        }
+    }
+
+    /// The rest of the name of a soft body's vertex: `flag.3.0`.
+    fn vertex(&mut self) {
+        let bytes = self.text.as_bytes();
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        while bytes.get(self.at) == Some(&b'.') && digit(self.at + 1) {
+            self.at += 1;
+            while digit(self.at) {
+                self.at += 1;
             }
         }
     }

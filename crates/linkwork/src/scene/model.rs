@@ -59,6 +59,8 @@ pub struct Sources {
     pub joints: Vec<Span>,
     /// How many solids at the end of the list were made up for a file of constraints only.
     pub undeclared: usize,
+    /// How many solids behind those are vertices of soft bodies.
+    pub vertices: usize,
 }
 
 impl Sources {
@@ -163,6 +165,10 @@ pub struct Soft {
     pub name: String,
     /// Pose of the first vertex and the grid's axes (or of a mesh's frame).
     pub pose: Pose,
+    /// Initial velocity of the centre of mass, world axes.
+    pub velocity: Vector,
+    /// Initial angular velocity about it, world axes.
+    pub spin: Vector,
     /// Total mass.
     pub mass: f64,
     /// Resistance to stretching; `None`: left to the simulation's default.
@@ -183,15 +189,17 @@ pub struct Soft {
     pub source: Span,
 }
 
-/// A rectangular sheet of `grid[0]` by `grid[1]` vertices in its local x-y plane.
+/// A rectangular sheet of `grid[0]` by `grid[1]` vertices in its local x-y plane, or one of any triangles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cloth {
     /// Common part.
     pub soft: Soft,
-    /// Vertices along local x and y, each at least 2.
+    /// Vertices along local x, at least 2, and y; one along y is a rope.
     pub grid: [u32; 2],
     /// Distance between neighbours.
     pub spacing: f64,
+    /// Triangles instead of the grid.
+    pub mesh: Option<std::sync::Arc<crate::shape::Mesh>>,
     /// Resistance to shearing.
     pub shear: Option<Elasticity>,
     /// Resistance to bending.

@@ -108,6 +108,7 @@ const DAMPING: ClauseWords = once("damping", "damping D");
 const STIFFNESS: ClauseWords = once("stiffness", "stiffness K");
 const ALPHA: ClauseWords = once("alpha", "alpha A");
 const MU: ClauseWords = once("mu", "mu M");
+const SPIN: ClauseWords = once("spin", "spin X Y Z");
 const STRETCH: ClauseWords = once("stretch", "stretch STIFFNESS [DAMPING]");
 const LIMIT_STRAIN: ClauseWords = once("limit-strain", "limit-strain RATIO");
 const THICKNESS: ClauseWords = once("thickness", "thickness LENGTH");
@@ -152,7 +153,7 @@ pub const BLOCKS: &[BlockWords] = &[
             TURN,
             ORIENTATION,
             VELOCITY,
-            once("spin", "spin X Y Z"),
+            SPIN,
             MATERIAL,
             COLLIDE,
             MOBILITY,
@@ -253,9 +254,12 @@ pub const BLOCKS: &[BlockWords] = &[
         "cloth",
         &[
             once("grid", "grid NX NY spacing S"),
+            once("mesh", "mesh \"FILE\""),
             AT,
             TURN,
             ORIENTATION,
+            VELOCITY,
+            SPIN,
             MASS,
             STRETCH,
             once("shear", "shear STIFFNESS [DAMPING]"),
@@ -276,6 +280,8 @@ pub const BLOCKS: &[BlockWords] = &[
             AT,
             TURN,
             ORIENTATION,
+            VELOCITY,
+            SPIN,
             MASS,
             STRETCH,
             LIMIT_STRAIN,

@@ -2,7 +2,8 @@
 //!
 //! Only what depends on the initial poses is touched: `at`, `turn` and `orientation` of solids that moved;
 //! joints given in world coordinates, which become `frame1` and `frame2`; and springs whose length was their
-//! initial distance, which get it spelt out. Comments inside a rewritten clause move behind it.
+//! initial distance, which get it spelt out. Vertices of soft bodies have no text of their own: where they are is for
+//! snapshots. Comments inside a rewritten clause move behind it.
 
 use super::diagnostic::Sink;
 use super::lex::Lexer;
@@ -190,8 +191,10 @@ impl<'f, 't> Writer<'f, 't> {
     /// A file of constraints only gets its objects declared: they have a place now.
     fn declare_objects(&mut self, pose: &impl Fn(SolidId) -> Pose) {
         let solids = self.scene.mechanism.solids();
-        let declared = solids.len().saturating_sub(self.scene.sources.undeclared);
-        for (index, solid) in solids.iter().enumerate().skip(declared) {
+        let sources = &self.scene.sources;
+        let own = solids.len().saturating_sub(sources.vertices);
+        let declared = own.saturating_sub(sources.undeclared);
+        for (index, solid) in solids.iter().enumerate().take(own).skip(declared) {
             if !self.out.ends_with('\n') {
                 self.out.push('\n');
             }

@@ -101,7 +101,12 @@ impl Balance {
         Self {
             driven,
             // Soft rows that the step cannot show are damped (`IslandWork::damp_unresolved_modes`).
-            loses: touches || damped || bounded || !m.springs.is_empty() || !conserves,
+            loses: touches
+                || damped
+                || bounded
+                || !m.springs.is_empty()
+                || !m.softs().is_empty()
+                || !conserves,
             catches: false,
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
@@ -186,6 +191,7 @@ impl IslandWork {
             }
             sum.stored += sum.springs;
         }
+        sum.stored += super::soft::stored(m, s);
         sum
     }
 
@@ -256,10 +262,14 @@ impl IslandWork {
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
             + 0.5 * (before.springs + after.springs)
+            + if m.softs().is_empty() { 0.0 } else { SOFT * kinetic }
             + rounding;
         (EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }, after)
     }
 }
+
+/// Soft bodies are solved to a tolerance, and beside rows: this share of the kinetic energy is no reason to worry.
+const SOFT: f64 = 1e-3;
 
 /// A step that errs by more than this share of what is allowed is tried again: ordinary ones err by one or two hundredths.
 pub(super) const RETRY: f64 = 0.05;

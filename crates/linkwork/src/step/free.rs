@@ -7,8 +7,14 @@ pub(crate) use crate::rows::Wrench;
 use crate::solid::{Kernel, SolidId};
 use crate::state::State;
 
-/// Gravity and the forces that act at time `at`. Springs and motors are rows.
+/// Gravity and the forces that act at time `at`, springs of soft bodies among them. Other springs, and motors, are rows.
 pub(crate) fn applied(m: &Mechanism, s: &State, at: f64, masses: &Masses, out: &mut Vec<Wrench>) {
+    applied_to_solids(m, s, at, masses, out);
+    super::soft::explicit(m, s, out);
+}
+
+/// The same without soft bodies.
+pub(crate) fn applied_to_solids(m: &Mechanism, s: &State, at: f64, masses: &Masses, out: &mut Vec<Wrench>) {
     out.clear();
     out.extend(
         (0..m.solids().len()).map(|i| Wrench { linear: m.gravity * masses.mass(i), angular: Vector::ZERO }),

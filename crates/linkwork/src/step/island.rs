@@ -248,6 +248,7 @@ impl Island {
         report.projected = end.done.projected;
         report.energy = end.energy;
         report.contacts = end.contacts;
+        report.soft = end.soft;
         if end.rejected.is_none() {
             std::mem::swap(&mut self.state, &mut self.best);
             let needed = end.attempt.careful && (care == 0 || !end.is_good());
@@ -377,6 +378,7 @@ struct Outcome {
     gape: f64,
     gap: f64,
     contacts: ContactReport,
+    soft: super::SoftReport,
     gaps: Gaps,
     /// The energy at the end.
     ledger: Ledger,
@@ -407,6 +409,7 @@ impl Attempt {
             gape: f64::INFINITY,
             gap: f64::INFINITY,
             contacts: ContactReport::default(),
+            soft: super::SoftReport::default(),
             gaps: Gaps::default(),
             ledger: start.ledger,
             rejected: None,
@@ -440,6 +443,7 @@ impl Attempt {
                 Ok(done) => {
                     outcome.add(done);
                     outcome.contacts = w.touch.report;
+                    outcome.soft = w.soft.report;
                 }
                 Err(why) => outcome.rejected = Some(why),
             }
@@ -456,7 +460,8 @@ impl Attempt {
         if w.is_over(c) && self.last_try {
             return false;
         }
-        if self.careful == care_first && retries {
+        // Care is about rows: without any, only shorter substeps are another try.
+        if self.careful == care_first && retries && (care_first || !w.rows.is_empty()) {
             self.careful = !care_first;
             return true;
         }

@@ -5,6 +5,7 @@
 //! the response of the lower (`solve/upper.rs`). Of the one-sided rows only those take part that are crossed, or that push
 //! already; more come in as the motion turns out to cross them.
 
+use super::soft::SoftLower;
 use super::{IslandWork, StepConfig};
 use crate::rows::{Ask, HalfRow, Rows, Seen, Stage, ask};
 use crate::solve::solve_upper;
@@ -117,7 +118,7 @@ impl IslandWork {
         let (rows, l) = (&self.rows, &mut self.levels);
         let cost = 50.0 * rows.len() as f64;
         let mut jointed = std::mem::take(&mut l.jointed);
-        let mut lower = Jointed::new(
+        let rest = Jointed::new(
             solver.as_mut(),
             rows,
             &self.masses,
@@ -126,6 +127,7 @@ impl IslandWork {
             cost,
             &mut jointed,
         );
+        let mut lower = SoftLower { rest, soft: &mut self.soft };
         let work = UpperWork {
             work: Work { iterations: c.solver_iterations, tolerance, out_of_time: c.out_of_time },
             ..UpperWork::default()
@@ -190,7 +192,7 @@ impl Levels {
     }
 
     /// What the multipliers above do already: the upper level is solved for all of them, not for a correction.
-    fn react_to_before(&mut self, lower: &mut Jointed, rows: &Rows, lambda: &[f64], work: &UpperWork) {
+    fn react_to_before(&mut self, lower: &mut dyn Lower, rows: &Rows, lambda: &[f64], work: &UpperWork) {
         self.before.clear();
         self.reaction.clear();
         self.write_rows(rows, lambda);

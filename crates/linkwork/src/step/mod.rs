@@ -36,6 +36,7 @@ mod post_stabilization;
 mod reduced;
 mod relaxation;
 mod rotation;
+mod soft;
 mod tension;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,8 @@ pub use follow::{Follow, FollowReport, follow};
 pub(crate) use follow::{grip_force, lead};
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
+pub use soft::SoftReport;
+pub(crate) use soft::stored;
 pub use work::Reaction;
 pub(crate) use work::{IslandWork, rigid_gaps};
 pub use workspace::Workspace;
@@ -188,6 +191,8 @@ pub struct StepReport {
     pub energy: EnergyReport,
     /// What happened where solids touch.
     pub contacts: ContactReport,
+    /// What happened to soft bodies.
+    pub soft: SoftReport,
     /// A gap is larger than the tolerance.
     pub missed: bool,
     /// The step was not taken.
@@ -276,6 +281,7 @@ impl Workspace {
             sum.jammed += r.jammed;
             sum.energy.add(&r.energy);
             sum.contacts.add(&r.contacts);
+            sum.soft.add(&r.soft);
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
         }

@@ -26,7 +26,7 @@
 //! report says so.
 
 use super::displacement::change;
-use super::free::{Wrench, applied, move_scripted};
+use super::free::{Wrench, applied_to_solids, move_scripted};
 use super::tension::stiffen;
 use super::work::{mobility, rigid_gaps};
 use super::{Advanced, IslandWork, Piece, Rejected};
@@ -71,7 +71,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
         }
         // Too long a step for this method. Light solids that hold heavy ones are like taut strings, and need substeps as
         // short as their swing across; past the shortest, the projection of 1998 has an answer to everything.
-        Found::No if piece.last_try => fall_back(piece, s, w, &mut done)?,
+        Found::No if piece.last_try && w.soft.is_empty() => fall_back(piece, s, w, &mut done)?,
         Found::No => return Err(Rejected::TooLong),
     }
     for a in &w.rows.angles {
@@ -118,8 +118,12 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
         w.start.rotations.clone_from(&s.rotations);
     }
     let clock = w.start(c);
-    applied(m, s, begin, &w.masses, &mut w.wrenches);
+    applied_to_solids(m, s, begin, &w.masses, &mut w.wrenches);
     w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
+    if !w.soft.is_empty() {
+        w.soft.begin(s, &w.masses, &w.wrenches, m.gravity.length(), h);
+        w.levels.forget_factor();
+    }
     s.time = end;
     warm_start(s, w, h);
     w.note_approach(piece, s);
@@ -163,14 +167,32 @@ fn seen(w: &IslandWork, rows: &Rows, k: usize, r: usize) -> Seen {
 }
 
 /// `q_{n+1}` for the impulses as they are; false when some solid turns too far for the rotation to have an answer.
-fn place(s: &mut State, w: &mut IslandWork, h: f64, rough: bool) -> bool {
+fn place(piece: &Piece, s: &mut State, w: &mut IslandWork, rough: bool) -> bool {
     w.impulses.resize(s.centers.len(), Wrench::default());
     w.rows.collect(&w.lambda, &mut w.impulses);
     w.add_contact_impulses();
     for (i, left) in &w.raised {
         w.impulses[*i].angular = *left * w.impulses[*i].angular;
     }
-    w.lanes.place(s, &w.impulses, h, rough)
+    if !w.soft.is_empty() && !place_soft(piece, s, w) {
+        return false;
+    }
+    w.lanes.place(s, &w.impulses, piece.h, rough)
+}
+
+/// Vertices of soft bodies answer to the impulses by an implicit step of their own. Where that finds no answer the step is
+/// too long; past the shortest, what it came to is taken.
+fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork) -> bool {
+    // Solids that may be touched go where everything else takes them first.
+    if w.soft.contacts.has_guests() && !w.lanes.place(s, &w.impulses, piece.h, true) {
+        return false;
+    }
+    let factors = w.soft.report.factors;
+    let found = w.soft.place(s, &mut w.impulses, piece.c);
+    if w.soft.report.factors != factors {
+        w.levels.forget_factor();
+    }
+    found || piece.last_try
 }
 
 /// Newton's method for the impulses, and whether to believe what it found: `w.next` ends up with the rows at `q_{n+1}`.
@@ -221,7 +243,7 @@ impl Newton {
             // Round 0 solves the rotation equation only to 1e-6 (`rough`): its poses are never accepted as they are.
             // Without rows there is no round 1, so then it is solved fully.
             let rough = round == 0 && (n > 0 || !w.touch.is_idle());
-            let placed = place(s, w, h, rough) || (round == 0 && cold_start(s, w, h));
+            let placed = place(piece, s, w, rough) || (round == 0 && cold_start(piece, s, w));
             if !placed {
                 return Found::No;
             }
@@ -348,7 +370,7 @@ impl Newton {
 
 /// Poses to the last digit for the impulses as they are, and the rows there.
 fn refine(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Found {
-    if !place(s, w, piece.h, false) {
+    if !place(piece, s, w, false) {
         return Found::No;
     }
     let graph = &w.graph;
@@ -382,14 +404,14 @@ fn close_rest(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advan
 }
 
 /// A warm start may overshoot; without one there is no excuse.
-fn cold_start(s: &mut State, w: &mut IslandWork, h: f64) -> bool {
+fn cold_start(piece: &Piece, s: &mut State, w: &mut IslandWork) -> bool {
     if w.lambda.iter().all(|l| *l == 0.0) && w.touch.is_cold() {
         return false;
     }
     w.lambda.fill(0.0);
     w.touch.cool();
     w.lanes.restart();
-    place(s, w, h, !w.rows.is_empty())
+    place(piece, s, w, !w.rows.is_empty())
 }
 
 /// What the rows still ask for, in the units of `h^2 A`: `b = A (h lambda)` wanted minus had. Of rows above, which are
@@ -456,7 +478,11 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         w.stop(c, clock, |t| &mut t.rows);
     }
     let clock = w.start(c);
-    applied(m, s, end, &w.masses, &mut w.wrenches);
+    applied_to_solids(m, s, end, &w.masses, &mut w.wrenches);
+    if half == Half::Second && !w.soft.is_empty() {
+        w.soft.add_second_half(&mut w.wrenches);
+        w.soft.stop_responding();
+    }
     if half == Half::Second && !w.give.is_empty() {
         // Velocities before the second half: soft rows start from them. `place` left the impulses per solid.
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.0);
@@ -464,6 +490,8 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     note_speeds(s, w);
     if half == Half::Second {
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
+        w.soft.stop(s);
+        w.soft.settle_touch(s, &w.masses);
     }
     w.stop(c, clock, |t| &mut t.motion);
     raise_taut(s, w, h);

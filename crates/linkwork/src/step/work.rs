@@ -81,6 +81,8 @@ pub(crate) struct IslandWork {
     /// The motion that gives what is asked.
     pub dq: Vec<[f64; 6]>,
     pub(super) levels: super::levels::Levels,
+    /// Soft bodies.
+    pub(super) soft: super::soft::Soft,
     /// Contacts.
     pub(super) touch: super::touch::Touch,
 }
@@ -119,12 +121,14 @@ impl IslandWork {
             self.factored = false;
             self.scripted = m.solids().iter().any(|s| matches!(s.kernel, crate::solid::Kernel::Scripted(_)));
             self.undriven = m.springs.is_empty()
+                && m.softs().is_empty()
                 && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
                 && !self.scripted;
             self.springy = !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0);
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
+        self.soft.update(m, c.dt);
         if self.solver.as_ref().is_none_or(|(kind, _)| *kind != c.solver) {
             let largest = self.graph.islands.iter().max_by_key(|i| i.joints.len());
             let kind =
@@ -194,6 +198,7 @@ impl IslandWork {
                 (self.below[r], self.bounded) = (false, true);
             }
         }
+        self.lift_soft_rows();
     }
 
     /// Rows are no longer those of any known pose.

@@ -45,6 +45,7 @@ struct Assembly {
     solids: Vec<SolidId>,
     joints: Vec<JointId>,
     springs: Vec<u32>,
+    softs: Vec<u32>,
 }
 
 impl Workspace {
@@ -68,7 +69,7 @@ impl Workspace {
         if new || moved {
             self.regroup(m, new);
         }
-        self.near.hand_out(state, &mut self.islands);
+        self.near.hand_out(m, state, &mut self.islands);
     }
 
     /// It has seen a mechanism.
@@ -124,7 +125,9 @@ impl Workspace {
         solids.sort_unstable();
         joints.sort_unstable();
         springs.sort_unstable();
-        Part::for_motion(m, &solids, &joints, &springs, touched)
+        let mut softs: Vec<u32> = all().flat_map(|a| a.softs.iter().copied()).collect();
+        softs.sort_unstable();
+        Part::for_motion(m, &solids, &joints, &springs, &softs, touched)
     }
 
     /// Makes the state's memory one entry per island, in order. What was remembered of other islands is sorted by rows.
@@ -259,6 +262,14 @@ fn split(m: &Mechanism) -> Vec<Assembly> {
             sets.join(a.index(), b.index());
         }
     }
+    for soft in m.softs() {
+        let mut before = None;
+        for i in soft.range().filter(|i| moves(SolidId(*i as u32))) {
+            if let Some(b) = before.replace(i) {
+                sets.join(b, i);
+            }
+        }
+    }
     // Islands in the order of their lowest solid, which is the root of its set.
     let mut place = vec![usize::MAX; n];
     let mut members: Vec<Assembly> = Vec::new();
@@ -280,6 +291,12 @@ fn split(m: &Mechanism) -> Vec<Assembly> {
     for (k, s) in m.springs.iter().enumerate() {
         if let Some(at) = home(s.solids) {
             members[at].springs.push(k as u32);
+        }
+    }
+    for (k, soft) in m.softs().iter().enumerate() {
+        let first = soft.range().find(|i| moves(SolidId(*i as u32)));
+        if let Some(i) = first {
+            members[place[sets.find(i)]].softs.push(k as u32);
         }
     }
     members

@@ -42,7 +42,8 @@ impl<'x, 't> Lowering<'x, 't> {
         let solids = self.scene.mechanism.solids();
         let floor = solids.iter().any(|s| s.kernel != Kernel::Dynamic && touches(s));
         let mut loose = Vec::new();
-        for (index, solid) in solids.iter().enumerate().skip(1) {
+        let own = solids.len() - self.scene.sources.vertices;
+        for (index, solid) in solids[..own].iter().enumerate().skip(1) {
             let held = self.used.solids.get(index).copied().unwrap_or(false);
             let lands = floor && touches(solid);
             if solid.kernel == Kernel::Dynamic && !held && !lands {

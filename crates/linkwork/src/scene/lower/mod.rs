@@ -74,6 +74,7 @@ pub fn lower(file: &File<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<
         names: Names::default(),
         meshes: HashMap::new(),
         used: Used::default(),
+        pins: Vec::new(),
         errors_before: 0,
         swallowed: false,
         scene: Scene {
@@ -114,6 +115,8 @@ pub(crate) struct Lowering<'x, 't> {
     /// Mesh files read so far; `None` for those already reported.
     meshes: HashMap<&'t str, Option<Arc<Mesh>>>,
     used: Used,
+    /// Pins of soft bodies to solids, which become joints behind all others.
+    pins: Vec<(crate::joint::Joint, Span)>,
     scene: Scene,
     /// Errors reported before the current block.
     errors_before: usize,
@@ -152,16 +155,20 @@ impl<'x, 't> Lowering<'x, 't> {
         });
         self.undeclared_objects();
         self.pass(|low, keyword, block, words| match keyword {
+            "cloth" => low.cloth(block, words),
+            "tetra" => low.tetra(block, words),
+            _ => {}
+        });
+        self.pass(|low, keyword, block, words| match keyword {
             "constraint" => low.constraint(block, words),
             "joint" => low.joint(block, words),
             "force" => low.force(block, words),
             "spring" => low.spring(block, words),
             "ignore" => low.ignore(block),
-            "cloth" => low.cloth(block, words),
-            "tetra" => low.tetra(block, words),
             "skin" => low.skin(block, words),
             _ => {}
         });
+        self.add_pins();
         // When all joints are known.
         self.pass(|low, keyword, block, _| {
             if keyword == "watch" {

@@ -236,6 +236,10 @@ impl<'x, 't> Lowering<'x, 't> {
         if let Some((body, _)) = self.names.bodies.get(name) {
             return Some(*body);
         }
+        // A vertex of a soft body.
+        if let Some(id) = self.scene.mechanism.find(name).filter(|_| name.contains('.')) {
+            return Some(Body::Solid(id));
+        }
         if !self.names.doubtful.contains(name) {
             let near = self.near.find(name, self.names.body_list.iter().copied());
             let kind = if self.names.materials.map.contains_key(name) {

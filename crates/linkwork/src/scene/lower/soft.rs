@@ -5,19 +5,27 @@ use super::names::mark;
 use super::reader::{Quantity, Reader};
 use super::shape::no_file;
 use super::{Lowering, Seen};
+use crate::joint::{Frame, Joint};
+use crate::math::Vector;
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
 use crate::scene::lex::brief;
-use crate::scene::model::{Cloth, Elasticity, Pin, Skin, Soft, SoftCollide, Tetra, TetraBody};
+use crate::scene::model::{Body, Cloth, Elasticity, Pin, Skin, Soft, SoftCollide, Tetra, TetraBody};
 use crate::scene::msh::read_msh;
 use crate::scene::syntax::{Block, Clause, Span};
 use crate::scene::vocabulary::BlockWords;
+use crate::shape::{Mesh, read_obj};
 use crate::skin::MOST_SOLIDS;
+use crate::soft::{Sheet, SoftBody, SoftError, SoftMesh, Springs};
+use crate::solid::{Collide, Kernel, Solid, SolidId};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Most vertices along one side of a grid, and in all.
 const MOST_SIDE: u32 = 100_000;
-const MOST_VERTICES: u64 = 10_000_000;
+const MOST_VERTICES: u64 = 250_000;
+/// Largest strain of cloth where the file is silent.
+const DEFAULT_LIMIT: f64 = 0.1;
 
 /// A grid of vertices: counts along each side and their distance.
 type Grid = (Vec<u32>, f64);
@@ -25,23 +33,43 @@ type Grid = (Vec<u32>, f64);
 impl<'x, 't> Lowering<'x, 't> {
     pub(super) fn cloth(&mut self, block: &Block, words: &'static BlockWords) {
         let (list, seen) = self.clauses(block, words);
+        self.exclusive(block, seen, "grid", "mesh");
         let mut grid: Option<Grid> = None;
-        let (mut shear, mut bend) = (None, None);
+        let (mut shear, mut bend, mut mesh) = (None, None, None);
+        let mut sides = None;
         for c in &list {
             match self.file.str(c.word) {
-                "grid" => grid = self.read(words, c, |r| r.grid(2)),
+                "grid" => {
+                    grid = self.read(words, c, |r| r.grid(2));
+                    sides = grid.as_ref().map(|g| g.0.clone());
+                }
+                "mesh" => {
+                    mesh = self.read(words, c, |r| {
+                        let (name, span) = r.text("a file name in quotes")?;
+                        r.sheet_mesh(name, span)
+                    });
+                    sides = mesh.as_ref().map(|m| vec![m.vertices.len() as u32]);
+                }
                 "shear" => shear = self.read(words, c, |r| r.elasticity()),
                 "bend" => bend = self.read(words, c, |r| r.elasticity()),
                 _ => {}
             }
         }
-        if !seen.has("grid") {
-            self.missing(block, "grid", "`grid`, its vertices");
+        if !seen.has("grid") && !seen.has("mesh") {
+            self.missing(block, "grid", "`grid` or `mesh`, its vertices");
         }
-        let sides = grid.as_ref().map(|g| g.0.clone());
         let soft = self.soft(block, words, &list, seen, sides, "cloth", self.scene.cloths.len());
+        let made = {
+            let k = springs(&soft, shear, bend, Some(DEFAULT_LIMIT));
+            match (&grid, &mesh) {
+                (Some((n, spacing)), _) => Some(Ok(Sheet::grid(n[0], n[1], *spacing, &k))),
+                (None, Some(mesh)) => Some(Sheet::mesh(&mesh.vertices, &mesh.triangles, &k)),
+                (None, None) => None,
+            }
+        };
+        self.make_soft(block, &soft, made);
         let (grid, spacing) = grid.unwrap_or((vec![2, 2], 1.0));
-        self.scene.cloths.push(Cloth { soft, grid: [grid[0], grid[1]], spacing, shear, bend });
+        self.scene.cloths.push(Cloth { soft, grid: [grid[0], grid[1]], spacing, mesh, shear, bend });
     }
 
     pub(super) fn tetra(&mut self, block: &Block, words: &'static BlockWords) {
@@ -71,8 +99,107 @@ impl<'x, 't> Lowering<'x, 't> {
             self.missing(block, "grid", "`grid` or `mesh`");
         }
         let soft = self.soft(block, words, &list, seen, sides, "tetra", self.scene.tetras.len());
+        let k = springs(&soft, None, None, None);
+        let made = body.as_ref().map(|body| match body {
+            TetraBody::Grid { grid, spacing } => Sheet::block(*grid, *spacing, &k),
+            TetraBody::Mesh(mesh) => Sheet::solid(&mesh.vertices, &mesh.tetrahedra, &k),
+        });
+        self.make_soft(block, &soft, made);
         let body = body.unwrap_or(TetraBody::Grid { grid: [2; 3], spacing: 1.0 });
         self.scene.tetras.push(Tetra { soft, body });
+    }
+
+    /// Adds the body and its vertices to the mechanism. Pins to solids wait until all other joints have their numbers.
+    fn make_soft(&mut self, block: &Block, soft: &Soft, made: Option<Result<Sheet, SoftError>>) {
+        let Some(made) = made else { return };
+        let header = self.header(block);
+        let sheet = match made {
+            Ok(sheet) if sheet.vertices.len() as u64 <= MOST_VERTICES => sheet,
+            Ok(sheet) => {
+                let n = sheet.vertices.len();
+                let message = format!("a soft body of {n} vertices; at most {MOST_VERTICES} are possible");
+                return self.report(Diagnostic::new(codes::ABSURD_SIZE, header, message));
+            }
+            Err(why) => {
+                let message = format!("the mesh of `{}` cannot be used: {why}", brief(&soft.name));
+                return self.report(Diagnostic::new(codes::BAD_FILE, header, message));
+            }
+        };
+        let collide = match &soft.collide {
+            SoftCollide::All => Collide::All,
+            SoftCollide::None => Collide::None,
+            SoftCollide::With(bodies) => {
+                let solid = |b: &Body| if let Body::Solid(id) = b { Some(*id) } else { None };
+                Collide::With(bodies.iter().filter_map(solid).collect())
+            }
+        };
+        let mesh = SoftMesh {
+            sides: sheet.sides,
+            masses: sheet.shares.iter().map(|s| s * soft.mass).collect(),
+            springs: sheet.springs,
+            triangles: sheet.triangles,
+            tetrahedra: sheet.tetrahedra,
+            thickness: soft.thickness.unwrap_or(0.0),
+            material: soft.material,
+            collide,
+            ignores: Vec::new(),
+            color: soft.color,
+        };
+        let places: Vec<Vector> = sheet.vertices.iter().map(|v| soft.pose.transform_point(*v)).collect();
+        let center =
+            places.iter().zip(&sheet.shares).fold(Vector::ZERO, |sum, (at, share)| sum + *at * *share);
+        let first = SolidId(self.scene.mechanism.solids().len() as u32);
+        let mut pins = soft.pins.iter().map(|p| (p.vertex, p.to)).collect::<Vec<_>>();
+        pins.sort_unstable_by_key(|p| p.0);
+        for (k, (at, mass)) in places.iter().zip(&mesh.masses).enumerate() {
+            let mut vertex = Solid::particle(mesh.vertex_name(&soft.name, k as u32), *mass);
+            vertex.pose.translation = *at;
+            vertex.velocity = soft.velocity + soft.spin.cross(*at - center);
+            vertex.collide = Collide::None;
+            vertex.color = soft.color;
+            if let Ok(pin) = pins.binary_search_by_key(&(k as u32), |p| p.0) {
+                match pins[pin].1 {
+                    None => (vertex.kernel, vertex.velocity) = (Kernel::Fixed, Vector::ZERO),
+                    Some((solid, point)) => {
+                        let vertex_id = SolidId(first.0 + k as u32);
+                        let frames = [Frame::point(solid, point), Frame::point(vertex_id, Vector::ZERO)];
+                        let mut joint = Joint::ball(frames[0], frames[1]);
+                        joint.name = format!("{}.pin", vertex.name);
+                        vertex.pose.translation =
+                            self.scene.mechanism.solid(solid).pose.transform_point(point);
+                        self.pins.push((joint, header));
+                    }
+                }
+            }
+            self.add_solid(vertex, header);
+            self.scene.sources.vertices += 1;
+        }
+        let body = SoftBody { name: soft.name.clone(), first, mesh: Arc::new(mesh) };
+        if let Err(refusal) = self.scene.mechanism.add_soft(body) {
+            self.report(Diagnostic::new(codes::REFUSED, header, refusal.0));
+        }
+    }
+
+    /// Pins to solids, behind all joints of the file.
+    pub(super) fn add_pins(&mut self) {
+        for (joint, span) in std::mem::take(&mut self.pins) {
+            match self.scene.mechanism.add_joint(joint) {
+                Ok(_) => self.scene.sources.joints.push(span),
+                Err(refusal) => self.report(Diagnostic::new(codes::REFUSED, span, refusal.0)),
+            }
+        }
+        for pair in self.scene.ignores.clone() {
+            for (one, two) in [pair, (pair.1, pair.0)] {
+                let soft = match one {
+                    Body::Cloth(k) => self.scene.cloths.get(k as usize).map(|c| c.soft.name.clone()),
+                    Body::Tetra(k) => self.scene.tetras.get(k as usize).map(|t| t.soft.name.clone()),
+                    Body::Solid(_) => None,
+                };
+                if let (Some(name), Body::Solid(id)) = (soft, two) {
+                    self.scene.mechanism.ignore_soft(&name, id);
+                }
+            }
+        }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the shared half of two block readers")]
@@ -94,6 +221,8 @@ impl<'x, 't> Lowering<'x, 't> {
         let mut soft = Soft {
             name,
             pose: pose.pose(),
+            velocity: Vector::ZERO,
+            spin: Vector::ZERO,
             mass: 1.0,
             stretch: None,
             limit_strain: None,
@@ -113,6 +242,14 @@ impl<'x, 't> Lowering<'x, 't> {
                 "mass" => {
                     soft.mass =
                         self.read(words, c, |r| r.positive("the mass", Quantity::Plain)).unwrap_or(1.0);
+                }
+                "velocity" => {
+                    let read = self.read(words, c, |r| r.vector("a velocity x y z", Quantity::Plain));
+                    soft.velocity = read.unwrap_or(Vector::ZERO);
+                }
+                "spin" => {
+                    let read = self.read(words, c, |r| r.vector("a spin x y z", Quantity::AngularSpeed));
+                    soft.spin = read.unwrap_or(Vector::ZERO);
                 }
                 "stretch" => soft.stretch = self.read(words, c, |r| r.elasticity()),
                 "limit-strain" => {
@@ -153,6 +290,9 @@ impl<'x, 't> Lowering<'x, 't> {
         self.exclusive(block, seen, "turn", "orientation");
         if !seen.has("mass") {
             self.missing(block, "mass", "`mass`");
+        }
+        if !seen.has("stretch") {
+            self.missing(block, "stretch", "`stretch`, how stiff its edges are");
         }
         soft.pose = pose.pose();
         soft
@@ -233,8 +373,10 @@ impl Reader<'_, '_, '_> {
     fn grid(&mut self, dimensions: usize) -> Option<Grid> {
         let start = self.position();
         let mut sides = Vec::new();
-        for _ in 0..dimensions {
-            sides.push(self.whole("a number of vertices", 2, MOST_SIDE)?);
+        for k in 0..dimensions {
+            // One vertex across is a rope.
+            let least = if dimensions == 2 && k == 1 { 1 } else { 2 };
+            sides.push(self.whole("a number of vertices", least, MOST_SIDE)?);
         }
         let span = self.span_since(start);
         let vertices: u64 = sides.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
@@ -272,6 +414,20 @@ impl Reader<'_, '_, '_> {
         Some(Pin { vertex, to: Some((solid, point)) })
     }
 
+    /// Triangles of a sheet: nothing that encloses a volume, so nothing but numbers is checked here.
+    fn sheet_mesh(&mut self, name: &str, span: Span) -> Option<Arc<Mesh>> {
+        match (self.low.files)(name) {
+            Err(why) => {
+                self.low.report(no_file("mesh", name, &why, span));
+                None
+            }
+            Ok(bytes) => match read_obj(name, &bytes) {
+                Ok(mesh) => Some(Arc::new(mesh)),
+                Err(why) => self.fail(codes::BAD_FILE, span, format!("the mesh is broken: {why}")),
+            },
+        }
+    }
+
     fn tetra_mesh(&mut self, name: &str, span: Span) -> Option<crate::scene::msh::TetraMesh> {
         match (self.low.files)(name) {
             Err(why) => {
@@ -283,5 +439,16 @@ impl Reader<'_, '_, '_> {
                 Err(why) => self.fail(codes::BAD_FILE, span, format!("the mesh is broken: {why}")),
             },
         }
+    }
+}
+
+/// The springs that a block asks for; `limit` is the largest strain where it is silent.
+fn springs(soft: &Soft, shear: Option<Elasticity>, bend: Option<Elasticity>, limit: Option<f64>) -> Springs {
+    let pair = |e: Elasticity| [e.stiffness, e.damping];
+    Springs {
+        stretch: soft.stretch.map_or([0.0; 2], pair),
+        shear: shear.map(pair),
+        bend: bend.map(pair),
+        limit: soft.limit_strain.or(limit),
     }
 }
