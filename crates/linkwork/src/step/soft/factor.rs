@@ -87,12 +87,6 @@ impl Factor {
         self.symbolic = best;
     }
 
-    /// Entries of the factor.
-    #[cfg(test)]
-    pub fn fill(&self) -> usize {
-        self.factor.len()
-    }
-
     /// Nothing but these masses on the diagonal.
     pub fn start(&mut self, masses: &[f64]) {
         self.values.fill(0.0);
