@@ -396,7 +396,7 @@ export class Build {
         if (block?.keyword !== 'joint') return this.app.toast('This joint is written as a constraint: give it a motor in the text.', true);
         const way = scene.joints[joint]!.kind === 'slider' ? 't1 speed 0.2' : 'r1 speed 2';
         await this.send(insert(scene.text, block, `drive ${way}`), null, { kind: 'joint', id: joint });
-        return this.app.toast('A motor turns it now. Space runs it, the slider under Parts sets its speed.');
+        return this.app.toast(`A motor turns it now. ${matchMedia('(pointer: coarse)').matches ? '▶' : 'Space'} runs it, the slider under Parts sets its speed.`);
       }
     }
     if (!spot.anchor) return this.app.toast('There is no part to pin here.');
