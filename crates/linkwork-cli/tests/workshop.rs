@@ -173,10 +173,8 @@ fn tables_tell_coordinates_speeds_and_forces_of_watched_joints() {
     }
     assert!(r1[240] > 7.0 && !table.starts_with("time,coupler"));
     assert_eq!(column(&table, "motor.fx")[0], "", "nothing is known of forces at the start");
-    assert!(
-        numbers(&table, "wrist.fy").len() == 241
-            || column(&table, "wrist.fy")[1..].iter().all(|x| !x.is_empty())
-    );
+    let forces = column(&table, "wrist.fy");
+    assert!(forces[1..].iter().all(|f| f.parse::<f64>().is_ok_and(|f| f.abs() < 1e3)), "{forces:?}");
 
     // A pendulum of 2 kg at rest: its pin carries the weight.
     let still = PENDULUM.replace("mass 2;", "mass 2; turn 0 0 1 -90 deg;") + "watch top; end\n";

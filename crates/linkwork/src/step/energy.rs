@@ -11,7 +11,7 @@
 use super::{Method, Piece, work::IslandWork};
 use crate::force::Force;
 use crate::mechanism::Mechanism;
-use crate::rows::{Law, twist};
+use crate::rows::{Law, Source, twist};
 use crate::solid::Kernel;
 use crate::state::State;
 
@@ -218,9 +218,10 @@ impl IslandWork {
             }
         }
         for g in self.rows.others() {
-            // Where nothing turns it is the line between the solids that does.
+            // Where nothing turns it is the line between the solids that does; so it is where a distance is kept.
             let [a, b] = g.solids;
-            if !(self.masses.turns(a) && self.masses.turns(b)) {
+            let rod = g.source == Source::Joint && m.joint(g.joint).distance.is_some();
+            if rod || !(self.masses.turns(a) && self.masses.turns(b)) {
                 let distance = s.centers[a].distance(s.centers[b]);
                 let speed = s.velocities[a]
                     .distance(s.velocities[b])

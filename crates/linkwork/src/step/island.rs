@@ -21,6 +21,11 @@ const CONTRADICTION: f64 = 10.0;
 const GROWTH: f64 = 1.02;
 /// A step that is fine but for its gaps is cut into so many times more substeps at most.
 const GAP_PIECES: usize = 64;
+/// Contacts that are off their laws by more than so many tolerances are worth another try: where loops are stretched the
+/// response of joints loses its digits, and a little before or after it has them.
+const OFF_LAW: f64 = 100.0;
+/// That many times more substeps are tried for it.
+const OFF_LAW_PIECES: usize = 2;
 /// Gaps of this share of the island's size are no error of any length: what contradicts itself so much jams.
 const JAM: f64 = 0.01;
 /// What is left of the allowance of a single step in the account of the whole run: starts from rest need some.
@@ -163,6 +168,7 @@ impl Island {
             contradict: open > CONTRADICTION * c.tolerance,
         };
         let most = if attempt.contradict { 2 } else { GAP_PIECES } * attempt.pieces;
+        let most_off_law = OFF_LAW_PIECES * attempt.pieces;
         // Few iterations are a budget: there is none for a second try at what is there.
         let retries = start.of.retries() && c.iterations >= 4;
         let mut best: Option<Outcome> = None;
@@ -181,7 +187,10 @@ impl Island {
                 best = Some(outcome);
             }
             let good = outcome.is_good() || (outcome.rejected.is_none() && !retries);
-            let only_open = best.is_some_and(|b| b.is_ordinary()) && attempt.pieces >= most;
+            let enough = |b: Outcome| {
+                b.is_ordinary() && attempt.pieces >= if b.gape <= 1.0 { most_off_law } else { most }
+            };
+            let only_open = best.is_some_and(enough);
             if good || only_open || !attempt.go_on(care > 0, retries, c, w) {
                 break best.unwrap_or(outcome);
             }
@@ -376,6 +385,8 @@ struct Outcome {
     /// Energy that nothing explains, and the widest gap, both in units of what an ordinary step has at most.
     excess: f64,
     gape: f64,
+    /// How far contacts are off their laws, likewise. Heaps are swept as far as they are.
+    off_law: f64,
     gap: f64,
     contacts: ContactReport,
     soft: super::SoftReport,
@@ -407,6 +418,7 @@ impl Attempt {
             of: start.of,
             excess: 0.0,
             gape: f64::INFINITY,
+            off_law: 0.0,
             gap: f64::INFINITY,
             contacts: ContactReport::default(),
             soft: super::SoftReport::default(),
@@ -442,7 +454,9 @@ impl Attempt {
                 Ok(_) if !s.is_finite() => outcome.rejected = Some(Rejected::NotFinite),
                 Ok(done) => {
                     outcome.add(done);
-                    outcome.contacts = w.touch.report;
+                    // As it is at the end, but off the laws by the worst of the way.
+                    let off = crate::solve::larger(outcome.contacts.residual, w.touch.report.residual);
+                    outcome.contacts = ContactReport { residual: off, ..w.touch.report };
                     outcome.soft = w.soft.report;
                 }
                 Err(why) => outcome.rejected = Some(why),
@@ -488,6 +502,8 @@ impl Outcome {
         // Few iterations are a budget, and leave what they leave.
         let few = whole.c.iterations < 4 || whole.c.tolerance == 0.0 || !start.of.closes();
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
+        let residual = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
+        self.off_law = if few { 0.0 } else { residual / (OFF_LAW * whole.c.tolerance) };
         // Joints that were closed before the step moved solids without time: it counts from there.
         let closed = std::mem::take(&mut w.closed);
         let (from, ledger) = if self.done.closed {
@@ -509,14 +525,14 @@ impl Outcome {
         self.rejected.is_none() && self.fallbacks == 0 && self.excess <= 1.0
     }
 
-    /// It can be believed: taken, explained, and no more open than before.
+    /// It can be believed: taken, explained, no more open than before, and contacts keep to their laws.
     fn is_good(&self) -> bool {
-        self.is_ordinary() && self.gape <= 1.0
+        self.is_ordinary() && self.gape <= 1.0 && self.off_law <= 1.0
     }
 
     fn is_better_than(&self, other: &Outcome) -> bool {
         let rank = |o: &Outcome| (o.rejected.is_none(), o.energy_is_explained, o.fallbacks == 0);
-        let merit = |o: &Outcome| o.excess.max(o.gape);
+        let merit = |o: &Outcome| o.excess.max(o.gape).max(o.off_law);
         rank(self) > rank(other) || (rank(self) == rank(other) && merit(self) < 0.7 * merit(other))
     }
 }

@@ -193,7 +193,6 @@ impl Touch {
             spin: s.spins[i],
             inverse_mass: masses.inverse_mass(i),
             inverse_inertia: masses.upper_inverse_inertia(i),
-            ..HeapBody::default()
         }));
         heap.points.clear();
         // Both are in the order of their shapes.
