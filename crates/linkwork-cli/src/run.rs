@@ -356,23 +356,35 @@ impl Simulated<'_> {
         self.totals.worst(WORST).iter().map(one).collect()
     }
 
+    /// Reactions, the strongest first.
+    fn strongest(&self) -> Option<Vec<&(JointId, Reaction)>> {
+        let mut all: Vec<_> = self.reactions.as_ref()?.iter().collect();
+        // Stable, so that equal ones stay in the order of the file.
+        all.sort_by(|a, b| b.1.force.length().total_cmp(&a.1.force.length()));
+        Some(all)
+    }
+
+    /// Reactions in the order of the file; where that would be very long, the strongest ones.
+    fn reactions_json(&self) -> Option<Vec<Value>> {
+        let lines = self.loaded.lines();
+        let all = self.reactions.as_ref()?;
+        let listed = if self.reactions_left_out() > 0 { self.strongest()? } else { all.iter().collect() };
+        Some(report::cut(
+            &listed,
+            self.full,
+            |_, (j, r)| json!({ "joint": lines.name(*j), "force": r.force.to_array(), "torque": r.torque.to_array() }),
+        ))
+    }
+
+    fn reactions_left_out(&self) -> usize {
+        self.reactions.as_ref().map_or(0, |all| report::left_out(all.len(), self.full))
+    }
+
     fn json(&self) -> Value {
         let m = self.loaded.mechanism();
-        let lines = self.loaded.lines();
         let (t, s) = (&self.totals, &self.totals.stages);
         let (geometric, solver) = t.iteration_means();
         let (linear, angular) = t.momentum_drift();
-        let reactions = self.reactions.as_ref().map(|all| {
-            let one = |(j, r): &(JointId, Reaction)| {
-                json!({ "joint": lines.name(*j), "force": r.force.to_array(), "torque": r.torque.to_array() })
-            };
-            let mut strongest: Vec<&(JointId, Reaction)> = all.iter().collect();
-            if report::left_out(all.len(), self.full) > 0 {
-                strongest.sort_by(|a, b| b.1.force.length().total_cmp(&a.1.force.length()));
-            }
-            report::cut(&strongest, self.full, |_, r| one(r))
-        });
-        let left_out = self.reactions.as_ref().map_or(0, |all| report::left_out(all.len(), self.full));
         let assembled = self.assembled.as_ref().map(|(before, made)| {
             json!({
                 "position_start": before.position, "angle_start": before.angle,
@@ -436,8 +448,8 @@ impl Simulated<'_> {
             "interrupted": t.ended == Ended::Interrupted,
             "rejected": self.rejected(),
             "worst": self.worst(),
-            "reactions": reactions,
-            "reactions_left_out": left_out,
+            "reactions": self.reactions_json(),
+            "reactions_left_out": self.reactions_left_out(),
             "assembled": assembled,
             "outputs": self.outputs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
             "not_simulated": self.loaded.not_simulated(),
@@ -584,14 +596,13 @@ impl Simulated<'_> {
 
     fn reaction_list(&self, out: &mut String, paint: Paint) {
         const SHOWN: usize = 5;
-        let Some(all) = &self.reactions else { return };
+        let Some(mut strongest) = self.strongest() else { return };
         let lines = self.loaded.lines();
-        let mut strongest: Vec<&(JointId, Reaction)> = all.iter().collect();
-        strongest.sort_by(|a, b| b.1.force.length().total_cmp(&a.1.force.length()));
+        let title =
+            if strongest.len() > SHOWN { "strongest reactions at the end" } else { "reactions at the end" };
         strongest.truncate(SHOWN);
         let names: Vec<String> = strongest.iter().map(|r| lines.name(r.0)).collect();
         let places: Vec<String> = strongest.iter().map(|r| lines.place(r.0)).collect();
-        let title = if all.len() > SHOWN { "strongest reactions at the end" } else { "reactions at the end" };
         self.list(out, paint, title, &names, &places, |i| {
             let (force, torque) = (strongest[i].1.force.length(), strongest[i].1.torque.length());
             if torque > 1e-9 * force.max(1e-6) {
