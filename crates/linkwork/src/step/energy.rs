@@ -87,6 +87,8 @@ pub(super) struct Balance {
     closes: bool,
     /// Joints begin to hold: a blow takes the speeds that they forbid, and their energy.
     catches: bool,
+    /// There are soft bodies.
+    soft: bool,
 }
 
 impl Balance {
@@ -108,13 +110,14 @@ impl Balance {
                 || !m.softs().is_empty()
                 || !conserves,
             catches: false,
+            soft: !m.softs().is_empty(),
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
             // In order: an integrator's own; springs that swing once in a dozen steps, whose energy comes and goes by
             // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
             documented: if explicit {
                 0.2
-            } else if damped || !m.springs.is_empty() {
+            } else if damped || !m.springs.is_empty() || !m.softs().is_empty() {
                 0.1
             } else if conserves {
                 0.03
@@ -269,8 +272,8 @@ impl IslandWork {
     }
 }
 
-/// Soft bodies are solved to a tolerance, and beside rows: this share of the kinetic energy is no reason to worry.
-const SOFT: f64 = 1e-3;
+/// Springs of soft bodies turn and buckle within a step: energy comes and goes by some hundredths of the kinetic one.
+const SOFT: f64 = 0.4;
 
 /// A step that errs by more than this share of what is allowed is tried again: ordinary ones err by one or two hundredths.
 pub(super) const RETRY: f64 = 0.05;
@@ -287,7 +290,9 @@ impl EnergyReport {
             return if self.is_within(1.0, of, before) { 0.0 } else { f64::INFINITY };
         }
         let error = if of.loses { self.change.max(0.0) } else { self.change.abs() };
-        error / (RETRY * self.allowed + f64::MIN_POSITIVE)
+        // What buckles and touches errs by more than an ordinary step, and no shorter one is a cure.
+        let share = if of.soft { 1.0 } else { RETRY };
+        error / (share * self.allowed + f64::MIN_POSITIVE)
     }
 
     fn is_within(&self, share: f64, of: Balance, before: Ledger) -> bool {

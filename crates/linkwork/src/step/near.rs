@@ -86,6 +86,7 @@ impl Near {
         self.soft_pairs.clear();
         if c.contacts && c.method.knows_contact() {
             self.find_soft_pairs(m, s, c.dt);
+            self.flatten();
             if !self.colliders.all.is_empty() {
                 self.find_pairs(m, s, c.dt);
             }
@@ -117,10 +118,11 @@ impl Near {
                 speed = speed.max(s.velocities[i].length());
             }
             let margin = 2.0 * h * speed + 4.0 * h * h * m.gravity.length() + 0.5 * soft.mesh.thickness;
-            for (j, c) in all.iter().enumerate().filter(|(_, c)| {
-                soft.mesh.may_touch(c.solid, &m.solid(c.solid).collide)
-                    && self.pinned.binary_search(&(k, c.solid)).is_err()
-            }) {
+            for (j, c) in all.iter().enumerate() {
+                let pinned = self.pinned.binary_search(&(k, c.solid)).is_ok();
+                if pinned || !soft.mesh.may_touch(c.solid, &m.solid(c.solid).collide) {
+                    continue;
+                }
                 let i = c.solid.index();
                 let pose = Pose::from_parts(s.centers[i], s.rotations[i]);
                 let moves = s.velocities[i].length() + s.spins[i].length() * c.reach;
@@ -128,10 +130,9 @@ impl Near {
                 let meets = c
                     .aabb(&pose)
                     .is_none_or(|b| (b.mins - room).cmple(high).all() && (b.maxs + room).cmpge(low).all());
-                // Solids that move freely would have to answer within the solve of the sheet; that does not converge
-                // reliably yet, and whoever runs a scene is told that they pass.
-                if meets && self.home[i] == NONE {
+                if meets {
                     self.soft_pairs.push([k as u32, j as u32]);
+                    self.join(home, self.home[i]);
                 }
             }
         }
@@ -202,14 +203,9 @@ impl Near {
         self.pairs.extend_from_slice(self.broad.pairs(&all, pose, margin));
         for k in 0..self.pairs.len() {
             let [a, b] = self.pairs[k].map(|c| self.home[all.all[c as usize].solid.index()]);
-            if a != NONE && b != NONE {
-                let (a, b) = (self.find(a), self.find(b));
-                self.root[a.max(b) as usize] = a.min(b);
-            }
+            self.join(a, b);
         }
-        for k in 0..self.root.len() as u32 {
-            self.root[k as usize] = self.find(k);
-        }
+        self.flatten();
         for pair in &self.pairs {
             let solids = pair.map(|c| all.all[c as usize].solid);
             for (one, two) in [(solids[0], solids[1]), (solids[1], solids[0])] {
@@ -221,6 +217,20 @@ impl Near {
         }
         self.touched.sort_unstable();
         self.touched.dedup();
+    }
+
+    /// Two assemblies belong together.
+    fn join(&mut self, a: u32, b: u32) {
+        if a != NONE && b != NONE {
+            let (a, b) = (self.find(a), self.find(b));
+            self.root[a.max(b) as usize] = a.min(b);
+        }
+    }
+
+    fn flatten(&mut self) {
+        for k in 0..self.root.len() as u32 {
+            self.root[k as usize] = self.find(k);
+        }
     }
 
     fn find(&self, mut k: u32) -> u32 {

@@ -121,7 +121,7 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     applied_to_solids(m, s, begin, &w.masses, &mut w.wrenches);
     w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
     if !w.soft.is_empty() {
-        w.soft.begin(s, &w.masses, &w.wrenches, m.gravity.length(), h);
+        w.soft.begin(s, &w.masses, &w.wrenches, m.gravity.length(), c, h);
         w.levels.forget_factor();
     }
     s.time = end;
@@ -490,6 +490,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     note_speeds(s, w);
     if half == Half::Second {
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
+        w.soft.calm(s);
         w.soft.stop(s);
         w.soft.settle_touch(s, &w.masses);
     }

@@ -2,23 +2,32 @@
 //!
 //! A vertex keeps half of the sheet's thickness from a solid's surface, along the normal where it ends up or, if its way
 //! through the step (in the solid's own frame, so that moving solids count) would lead through the surface, along the normal
-//! where it would enter: nothing tunnels, however fast. Normal forces are multipliers as those of limits are, friction is a
-//! tangential one within Coulomb's cone. Solids that move are part of the solve: each is a border of six unknowns around the
-//! matrix, since a heavy ball on a light sheet that takes turns with it never comes to an end.
+//! where it would enter: nothing tunnels, however fast. Normal forces are multipliers as those of limits are; friction is a
+//! tangential one within Coulomb's cone, whose size is that of the round before. Solids that move are part of the solve
+//! (`guests.rs`).
 
 use super::factor;
+use super::guests::Guest;
 use super::{NONE, Soft, StepConfig};
 use crate::contact::{Collider, Geometry};
-use crate::math::{Matrix, Pose, Vector, exp};
+use crate::math::{Pose, Vector};
 use crate::rows::Masses;
 use crate::state::State;
 use parry3d_f64::query::{PointQuery, Ray, RayCast};
 use std::sync::Arc;
 
-/// So many times stiffer than springs and masses are surfaces; the rest is left to the multipliers.
-const STIFFER: f64 = 1e4;
+/// So many times stiffer than springs and masses are surfaces, and what sticks to them; the rest is left to the multipliers.
+const STIFFER: f64 = 300.0;
+const STICKIER: f64 = 30.0;
+/// In so many rounds planes, and the sizes of friction's cones, are those of the round; later ones keep to them.
+const LOOKS: usize = 12;
+const LAGS: usize = 3;
+/// How much of its half thickness a sheet may give way.
+const GIVE: f64 = 0.02;
 /// Sweeps over the velocities.
 const SWEEPS: usize = 10;
+/// What begins inside comes out by this share of its depth in a step.
+const OUT: f64 = 0.2;
 
 /// A shape near the island's soft bodies.
 #[derive(Clone, Debug)]
@@ -37,44 +46,51 @@ pub(crate) struct Obstacle {
 /// A vertex near an obstacle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
-    node: u32,
+    pub node: u32,
     obstacle: u32,
-    guest: u32,
+    pub guest: u32,
     /// Where the vertex began, in the shape's frame, and whether that was outside.
     p0: Vector,
     outside: bool,
-    /// The plane that it keeps to, in the shape's frame: normal, and a point.
-    plane: (Vector, Vector),
+    /// The plane that it keeps to, in the shape's frame: normal, and a point. None: it is nowhere near.
+    plane: Option<(Vector, Vector)>,
+    /// How deep it may be at the end: what begins inside comes out in time.
+    allowed: f64,
     /// At the end: normal, a point of the surface, distance beyond what is to be kept.
-    normal: Vector,
-    arm: Vector,
+    pub normal: Vector,
+    pub arm: Vector,
     gap: f64,
     /// Way along the surface, relative to it.
     slip: Vector,
-    active: bool,
-    /// It was let go of early once; the next time that is not enough.
-    released: bool,
-    sticks: bool,
     multiplier: f64,
     drag: Vector,
+    /// Normal force that friction goes by.
+    pressed: f64,
     /// Force on the vertex: along the normal and along the surface.
-    push: f64,
+    pub push: f64,
     rub: Vector,
+    /// How large its friction would be if it stuck.
+    wants: f64,
+    /// In the matrix: it acts, and it sticks.
+    acts: bool,
+    sticks: bool,
 }
 
-/// A solid that is free to answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Guest {
-    solid: usize,
-    mass: f64,
-    inertia: Matrix,
-    center: Vector,
-    rotation: crate::math::Rotation,
-    /// Displacement from where it would be, and what it is pushed with.
-    move_by: Vector,
-    turn_by: Vector,
-    pub push: Vector,
-    pub twist: Vector,
+impl Near {
+    fn new(node: u32, obstacle: u32, guest: u32, p0: Vector, outside: bool) -> Self {
+        let zero = Vector::ZERO;
+        let (plane, normal, arm, slip, drag, rub) = (None, Vector::Y, zero, zero, zero, zero);
+        let (allowed, gap, multiplier, pressed, push, wants) = (0.0, f64::INFINITY, 0.0, 0.0, 0.0, 0.0);
+        let (acts, sticks) = (false, false);
+        Self {
+            node, obstacle, guest, p0, outside, plane, allowed, normal, arm, gap, slip, multiplier, drag, pressed, push,
+            rub, wants, acts, sticks,
+        }
+    }
+
+    pub fn force(&self) -> Vector {
+        self.normal * self.push + self.rub
+    }
 }
 
 /// Obstacles and what they do.
@@ -82,59 +98,66 @@ pub(super) struct Guest {
 pub(crate) struct Contacts {
     pub colliders: Arc<Vec<Collider>>,
     pub obstacles: Vec<Obstacle>,
-    near: Vec<Near>,
-    guests: Vec<Guest>,
+    pub(super) near: Vec<Near>,
+    pub(super) guests: Vec<Guest>,
     /// `A^-1 C` and the factor of the border.
-    border: Vec<f64>,
-    dense: Vec<f64>,
-    small: Vec<f64>,
-    /// Displacements of guests at the best places seen.
-    best: Vec<[Vector; 2]>,
+    pub(super) border: Vec<f64>,
+    pub(super) dense: Vec<f64>,
+    pub(super) small: Vec<f64>,
     /// Per obstacle: its solid's centre, and where its shape is.
     poses: Vec<(Vector, Pose)>,
 }
 
-impl Contacts {
-    /// Solids take part that are free to answer.
-    pub fn has_guests(&self) -> bool {
-        !self.guests.is_empty()
+/// A way that leads less than this share of a solid's half width below its surface has not gone through it.
+const GRAZES: f64 = 0.25;
+
+/// Distance of a point from a surface: along which normal, and the nearest point; in the shape's frame. With the place it
+/// came from, where that way leads through the surface: from where it entered.
+fn probe(g: &Geometry, p0: Option<Vector>, p1: Vector) -> Option<(Vector, Vector, f64)> {
+    match g {
+        Geometry::Plane => Some((Vector::Y, Vector::new(p1.x, 0.0, p1.z), p1.y)),
+        Geometry::Ball(b) => either(b, GRAZES * b.radius, p0, p1),
+        Geometry::Box(b) => either(b, GRAZES * b.half_extents.min_element(), p0, p1),
+        Geometry::Capsule(c) => either(c, GRAZES * c.radius, p0, p1),
+        Geometry::Cylinder { core, round } => {
+            let width = GRAZES * core.radius.min(core.half_height);
+            either(core, width, p0, p1).map(|(n, at, d)| (n, at + n * *round, d - round))
+        }
+        // A mesh has no inside: whatever goes through its surface has entered.
+        Geometry::Mesh(m) => either(m.as_ref(), -1.0, p0, p1),
     }
 }
 
-/// Distance of a point from a surface: along which normal, and the nearest point; in the shape's frame.
-fn probe(g: &Geometry, p0: Option<Vector>, p1: Vector) -> Option<(Vector, Vector, f64)> {
-    if let Geometry::Plane = g {
-        return Some((Vector::Y, Vector::new(p1.x, 0.0, p1.z), p1.y));
-    }
-    let cast = |shape: &dyn RayCast, from: Vector| {
-        let ray = Ray::new(from, p1 - from);
-        let hit = shape.cast_local_ray_and_get_normal(&ray, 1.0, false)?;
-        let at = from + (p1 - from) * hit.time_of_impact;
-        let n = if hit.normal.dot(p1 - from) > 0.0 { -hit.normal } else { hit.normal };
-        Some((n, at, n.dot(p1 - at)))
+/// The surface where a way entered, if it led deeper than `grazes`, or the nearest one. A shape with a negative depth has no
+/// inside.
+fn either<S: RayCast + PointQuery>(
+    shape: &S,
+    grazes: f64,
+    p0: Option<Vector>,
+    p1: Vector,
+) -> Option<(Vector, Vector, f64)> {
+    let oriented = grazes >= 0.0;
+    let depth = |p: Vector| {
+        let to = shape.project_local_point(p, false);
+        if to.is_inside && oriented { p.distance(to.point) } else { 0.0 }
     };
-    let project = |shape: &dyn PointQuery, oriented: bool| {
+    let hit = |from: Vector, to: Vector| {
+        let ray = Ray::new(from, to - from);
+        shape.cast_local_ray_and_get_normal(&ray, 1.0, false).map(|hit| (hit, from + (to - from) * hit.time_of_impact))
+    };
+    let entered = p0.and_then(|p0| {
+        let (there, at) = hit(p0, p1)?;
+        let leaves = hit(p1, p0).map_or(p1, |(_, at)| at);
+        let deep = !oriented || depth(p1) > grazes || depth((at + leaves) * 0.5) > grazes;
+        let n = if there.normal.dot(p1 - p0) > 0.0 { -there.normal } else { there.normal };
+        deep.then(|| (n, at, n.dot(p1 - at)))
+    });
+    entered.or_else(|| {
         let to = shape.project_local_point(p1, false);
         let (d, inside) = (p1 - to.point, to.is_inside && oriented);
         let n = (if inside { -d } else { d }).try_normalize()?;
         Some((n, to.point, if inside { -d.length() } else { d.length() }))
-    };
-    let both = |rays: &dyn RayCast, points: &dyn PointQuery, oriented: bool| {
-        p0.and_then(|p0| cast(rays, p0)).or_else(|| project(points, oriented))
-    };
-    match g {
-        Geometry::Ball(b) => {
-            // Where a ball's vertex turned inside out it has no nearest point; its way in has one.
-            both(b, b, true)
-        }
-        Geometry::Box(b) => both(b, b, true),
-        Geometry::Capsule(c) => both(c, c, true),
-        Geometry::Cylinder { core, round } => {
-            both(core, core, true).map(|(n, at, d)| (n, at + n * *round, d - round))
-        }
-        Geometry::Mesh(m) => both(m.as_ref(), m.as_ref(), false),
-        Geometry::Plane => None,
-    }
+    })
 }
 
 /// The surface that a vertex at `x` meets on its way, or is nearest to.
@@ -146,12 +169,11 @@ fn look(near: &Near, g: &Geometry, at: &Pose, x: Vector) -> Option<(Vector, Vect
 
 impl Soft {
     /// Looks for vertices that may touch something within the step. Solids are where the step begins.
-    pub(super) fn find_near(&mut self, s: &State, masses: &Masses, gravity: f64) {
+    pub(super) fn find_near(&mut self, s: &State, masses: &Masses, gravity: f64, config: &StepConfig) {
         let h = self.h;
         let c = &mut self.contacts;
         c.near.clear();
         c.guests.clear();
-        c.best.clear();
         for (k, o) in c.obstacles.iter().enumerate() {
             let collider = &c.colliders[o.collider as usize];
             let at = o.pose.unwrap_or_else(|| Pose::from_parts(s.centers[o.solid], s.rotations[o.solid]));
@@ -162,66 +184,21 @@ impl Soft {
             let back = at.inverse();
             let r = 0.5 * o.thickness;
             let mut guest = NONE;
-            for i in o.vertices.clone() {
+            for i in o.vertices.clone().filter(|i| self.nodes[*i] != NONE) {
                 let node = self.nodes[i];
-                if node == NONE {
-                    continue;
-                }
                 let p0 = back.transform_point(s.centers[i]);
-                let Some((normal, _, d)) = probe(&collider.geometry, None, p0) else { continue };
+                let Some((_, _, d)) = probe(&collider.geometry, None, p0) else { continue };
                 let reach = 2.0 * h * ((s.velocities[i] - speed).length() + spin) + 4.0 * h * h * gravity;
                 if d - r > reach + self.reach {
                     continue;
                 }
                 if moves && guest == NONE {
-                    let known = c.guests.iter().position(|g| g.solid == o.solid);
-                    guest = known.unwrap_or(c.guests.len()) as u32;
-                    if known.is_none() {
-                        let inverse = masses.inverse_inertia(o.solid);
-                        c.guests.push(Guest {
-                            solid: o.solid,
-                            mass: masses.mass(o.solid),
-                            inertia: if inverse.determinant() > 0.0 {
-                                inverse.inverse()
-                            } else {
-                                Matrix::IDENTITY * 1e30
-                            },
-                            center: s.centers[o.solid],
-                            rotation: s.rotations[o.solid],
-                            move_by: Vector::ZERO,
-                            turn_by: Vector::ZERO,
-                            push: Vector::ZERO,
-                            twist: Vector::ZERO,
-                        });
-                    }
+                    guest = Guest::of(&mut c.guests, o.solid, s, masses);
                 }
-                c.near.push(Near {
-                    node,
-                    obstacle: k as u32,
-                    guest,
-                    p0,
-                    outside: d > 0.0,
-                    plane: (Vector::Y, Vector::ZERO),
-                    normal,
-                    arm: Vector::ZERO,
-                    gap: d,
-                    slip: Vector::ZERO,
-                    active: false,
-                    released: false,
-                    sticks: true,
-                    multiplier: 0.0,
-                    drag: Vector::ZERO,
-                    push: 0.0,
-                    rub: Vector::ZERO,
-                });
+                let deep = d - r < -10.0 * config.tolerance;
+                let allowed = if deep { (1.0 - OUT) * (d - r) } else { 0.0 };
+                c.near.push(Near { allowed, ..Near::new(node, k as u32, guest, p0, d > 0.0) });
             }
-        }
-    }
-
-    /// Guests begin where everything else takes them.
-    pub(super) fn place_guests(&mut self, s: &State) {
-        for g in &mut self.contacts.guests {
-            (g.center, g.rotation) = (s.centers[g.solid], s.rotations[g.solid]);
         }
     }
 
@@ -231,26 +208,46 @@ impl Soft {
     }
 
     /// Where the shapes are, guests where they were moved to.
-    fn place_obstacles(&mut self, s: &[Vector], turns: impl Fn(usize) -> crate::math::Rotation) {
+    pub(super) fn place_obstacles(&mut self, s: &State) {
         let c = &mut self.contacts;
         c.poses.clear();
         for o in &c.obstacles {
             let guest = c.guests.iter().find(|g| o.pose.is_none() && g.solid == o.solid);
             let solid = match (o.pose, guest) {
                 (Some(pose), _) => pose,
-                (None, Some(g)) => {
-                    Pose::from_parts(g.center + g.move_by, (exp(g.turn_by) * g.rotation).normalize())
-                }
-                (None, None) => Pose::from_parts(s[o.solid], turns(o.solid)),
+                (None, Some(g)) => g.pose(),
+                (None, None) => Pose::from_parts(s.centers[o.solid], s.rotations[o.solid]),
             };
             c.poses.push((solid.translation, solid * c.colliders[o.collider as usize].local));
         }
     }
 
-    /// Gaps and forces with the vertices at `x`. What touches keeps to the plane that it was found at, so that Newton's
-    /// method sees one surface; `tighten_touch` looks where the surface is now.
-    pub(super) fn touch(&mut self, s: &[Vector], turns: impl Fn(usize) -> crate::math::Rotation) {
-        self.place_obstacles(s, turns);
+    /// Finds the planes that vertices keep to: what touches keeps to one of them while Newton's method takes a step. True
+    /// when there are any.
+    pub(super) fn look_at_surfaces(&mut self, look_no: usize) -> bool {
+        let c = &mut self.contacts;
+        if look_no >= LOOKS {
+            return false;
+        }
+        for near in &mut c.near {
+            let o = &c.obstacles[near.obstacle as usize];
+            let at = &c.poses[near.obstacle as usize].1;
+            let geometry = &c.colliders[o.collider as usize].geometry;
+            near.plane = look(near, geometry, at, self.x[near.node as usize]).map(|(n, p, _)| (n, p));
+            if look_no < LAGS {
+                near.pressed = near.push;
+            }
+        }
+        !c.near.is_empty()
+    }
+
+    /// Gaps and forces with the vertices at `x`, and what they add to `Phi`, over half of the step's square.
+    pub(super) fn touch(&mut self, s: &State) -> f64 {
+        if self.contacts.near.is_empty() {
+            return 0.0;
+        }
+        self.place_obstacles(s);
+        let mut sum = 0.0;
         for k in 0..self.contacts.near.len() {
             let stiff = self.stiff(self.contacts.near[k].node);
             let c = &mut self.contacts;
@@ -258,240 +255,99 @@ impl Soft {
             let o = &c.obstacles[near.obstacle as usize];
             let (center, at) = c.poses[near.obstacle as usize];
             let x = self.x[near.node as usize];
-            if !near.active {
-                let found = look(near, &c.colliders[o.collider as usize].geometry, &at, x);
-                near.gap = found.map_or(f64::INFINITY, |(_, _, d)| d - 0.5 * o.thickness);
-                (near.push, near.rub) = (0.0, Vector::ZERO);
+            let Some((normal, point)) = near.plane else {
+                (near.gap, near.push, near.rub) = (f64::INFINITY, 0.0, Vector::ZERO);
                 continue;
-            }
-            near.normal = at.rotation * near.plane.0;
-            let d = near.normal.dot(x - at.transform_point(near.plane.1));
-            near.gap = d - 0.5 * o.thickness;
+            };
+            near.normal = at.rotation * normal;
+            let d = near.normal.dot(x - at.transform_point(point));
+            near.gap = d - 0.5 * o.thickness - near.allowed;
             near.arm = x - near.normal * d - center;
             let slip = x - at.transform_point(near.p0);
             near.slip = slip - near.normal * near.normal.dot(slip);
-            near.push = near.multiplier - stiff * near.gap;
-            let most = o.friction * near.multiplier.max(0.0);
+            near.push = (near.multiplier - stiff * near.gap).max(0.0);
+            sum += 0.5 * near.push * near.push / stiff;
+            // Huber's function: stiff within the cone, straight outside.
+            let most = o.friction * near.pressed;
+            let stiff = stiff * (STICKIER / STIFFER);
             let stuck = near.drag - near.normal * near.normal.dot(near.drag) - near.slip * stiff;
-            near.rub = match near.sticks {
-                true => stuck,
-                false if most == 0.0 => Vector::ZERO,
-                false => stuck.clamp_length_max(most),
-            };
+            let wants = stuck.length();
+            near.wants = wants;
+            near.rub = if wants > most { stuck * (most / wants) } else { stuck };
+            let held = wants.min(most);
+            sum += held * (wants - 0.5 * held) / stiff;
         }
-        for g in &mut self.contacts.guests {
-            (g.push, g.twist) = (Vector::ZERO, Vector::ZERO);
-        }
-        let half = 0.5 * self.h;
-        for near in self.contacts.near.iter().filter(|n| n.active && n.guest != NONE) {
-            let f = (near.normal * near.push + near.rub) * half;
-            let g = &mut self.contacts.guests[near.guest as usize];
-            g.push -= f;
-            g.twist -= near.arm.cross(f);
-        }
+        self.push_on_guests();
+        sum
     }
 
     /// Impulses of contacts on the vertices, of half a step.
     pub(super) fn collect_touch(&mut self) {
+        self.touching.fill(Vector::ZERO);
         let half = 0.5 * self.h;
-        for near in self.contacts.near.iter().filter(|n| n.active) {
-            self.limits[near.node as usize] += (near.normal * near.push + near.rub) * half;
+        for near in &self.contacts.near {
+            self.touching[near.node as usize] += near.force() * half;
         }
+    }
+
+    /// The stiffness that a contact adds.
+    pub(super) fn touch_block(&self, near: &Near) -> factor::Block {
+        let stiff = 0.5 * self.h * self.h * self.stiff(near.node);
+        let along = if near.push > 0.0 { stiff } else { 0.0 };
+        let most = self.contacts.obstacles[near.obstacle as usize].friction * near.pressed;
+        // What slides is as stiff as its friction over how far it wants to go.
+        let stiff = stiff * (STICKIER / STIFFER);
+        let across = if near.wants > most { stiff * (most / near.wants) } else { stiff };
+        let across = if most > 0.0 { across } else { 0.0 };
+        factor::stiffness(near.normal, along, across)
     }
 
     /// Their share of the matrix.
     pub(super) fn linearise_touch(&mut self) {
-        let half = 0.5 * self.h * self.h;
         for k in 0..self.contacts.near.len() {
             let near = self.contacts.near[k];
-            if near.active {
-                let stiff = half * self.stiff(near.node);
-                let across = if near.sticks { stiff } else { 0.0 };
-                let b = factor::stiffness(near.normal, stiff, across);
-                self.factor.add_diagonal(near.node as usize, &b);
-            }
+            let b = self.touch_block(&near);
+            self.factor.add_diagonal(near.node as usize, &b);
+            let sticks = self.sticks(&near);
+            let near = &mut self.contacts.near[k];
+            (near.acts, near.sticks) = (near.push > 0.0, sticks);
         }
     }
 
-    /// The border: `A^-1 C` and the factor of what is left of the guests.
-    pub(super) fn linearise_guests(&mut self) {
-        let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
-        let size = 6 * guests;
-        self.contacts.border.clear();
-        self.contacts.border.resize(n * size, 0.0);
-        self.contacts.dense.clear();
-        self.contacts.dense.resize(size * size, 0.0);
-        self.contacts.small.resize(size, 0.0);
-        for (k, g) in self.contacts.guests.iter().enumerate() {
-            for i in 0..3 {
-                self.contacts.dense[(6 * k + i) * size + 6 * k + i] = g.mass;
-                for j in 0..3 {
-                    self.contacts.dense[(6 * k + 3 + i) * size + 6 * k + 3 + j] = g.inertia.col(j)[i];
-                }
-            }
-        }
-        let half = 0.5 * self.h * self.h;
-        let mut couplings: Vec<(usize, usize, [[f64; 6]; 3])> = std::mem::take(&mut self.couplings);
-        couplings.clear();
-        for near in self.contacts.near.iter().filter(|x| x.active && x.guest != NONE) {
-            let stiff = half * self.stiff(near.node);
-            let across = if near.sticks { stiff } else { 0.0 };
-            let b = factor::stiffness(near.normal, stiff, across);
-            let full = [[b[0], b[1], b[2]], [b[1], b[3], b[4]], [b[2], b[4], b[5]]];
-            // The point of the solid moves by `move + turn x arm`.
-            let a = near.arm;
-            let point = [
-                [1.0, 0.0, 0.0, 0.0, a.z, -a.y],
-                [0.0, 1.0, 0.0, -a.z, 0.0, a.x],
-                [0.0, 0.0, 1.0, a.y, -a.x, 0.0],
-            ];
-            let mut c = [[0.0; 6]; 3];
-            for (i, row) in c.iter_mut().enumerate() {
-                for (j, x) in row.iter_mut().enumerate() {
-                    *x = (0..3).map(|k| full[i][k] * point[k][j]).sum();
-                }
-            }
-            let g = 6 * near.guest as usize;
-            for i in 0..6 {
-                for j in 0..6 {
-                    self.contacts.dense[(g + i) * size + g + j] +=
-                        (0..3).map(|k| point[k][i] * c[k][j]).sum::<f64>();
-                }
-            }
-            couplings.push((near.node as usize, g, c));
-        }
-        for (node, g, c) in &couplings {
-            for (i, row) in c.iter().enumerate() {
-                for (j, x) in row.iter().enumerate() {
-                    self.contacts.border[(g + j) * n + 3 * node + i] += x;
-                }
-            }
-        }
-        for column in self.contacts.border.chunks_exact_mut(n.max(1)) {
-            self.factor.solve(column);
-        }
-        for (node, g, c) in &couplings {
-            for j in 0..size {
-                let x = &self.contacts.border[j * n + 3 * node..j * n + 3 * node + 3];
-                for i in 0..6 {
-                    self.contacts.dense[(g + i) * size + j] -= (0..3).map(|k| c[k][i] * x[k]).sum::<f64>();
-                }
-            }
-        }
-        self.couplings = couplings;
-        cholesky(&mut self.contacts.dense, size);
+    fn sticks(&self, near: &Near) -> bool {
+        let most = self.contacts.obstacles[near.obstacle as usize].friction * near.pressed;
+        near.wants <= most
     }
 
-    /// `right` is `A^-1` of what the vertices lack: adds what guests do to it, and moves them.
-    pub(super) fn correct_guests(&mut self) {
-        let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
-        if guests == 0 {
-            return;
-        }
-        let (h, size) = (self.h, 6 * guests);
-        let c = &mut self.contacts;
-        for (k, g) in c.guests.iter().enumerate() {
-            let lacks = g.push * h - g.move_by * g.mass;
-            let turns = g.twist * h - g.inertia * g.turn_by;
-            c.small[6 * k..6 * k + 3].copy_from_slice(&lacks.to_array());
-            c.small[6 * k + 3..6 * k + 6].copy_from_slice(&turns.to_array());
-        }
-        for (node, g, block) in &self.couplings {
-            let x = &self.right[3 * node..3 * node + 3];
-            for i in 0..6 {
-                c.small[g + i] += (0..3).map(|k| block[k][i] * x[k]).sum::<f64>();
-            }
-        }
-        back(&c.dense, size, &mut c.small);
-        for (j, z) in c.small.iter().enumerate() {
-            let column = &c.border[j * n..(j + 1) * n];
-            self.right.iter_mut().zip(column).for_each(|(r, b)| *r += b * z);
-        }
+    pub(super) fn touches_differently(&self) -> bool {
+        self.contacts.near.iter().any(|n| n.acts != (n.push > 0.0) || (n.acts && n.sticks != self.sticks(n)))
     }
 
-    /// Moves guests by this share of the last correction.
-    pub(super) fn move_guests(&mut self, share: f64) {
-        let c = &mut self.contacts;
-        for (k, g) in c.guests.iter_mut().enumerate() {
-            let z = &c.small[6 * k..6 * k + 6];
-            g.move_by += Vector::new(z[0], z[1], z[2]) * share;
-            g.turn_by += Vector::new(z[3], z[4], z[5]) * share;
-        }
-    }
-
-    /// Remembers where everything is, or goes back there.
-    pub(super) fn keep_best(&mut self) {
-        self.best.clone_from(&self.x);
-        self.contacts.best.clear();
-        self.contacts.best.extend(self.contacts.guests.iter().map(|g| [g.move_by, g.turn_by]));
-    }
-
-    pub(super) fn go_back(&mut self) {
-        self.x.clone_from(&self.best);
-        for (g, at) in self.contacts.guests.iter_mut().zip(&self.contacts.best) {
-            [g.move_by, g.turn_by] = *at;
-        }
-    }
-
-    /// Lets go of what would have to pull, which is seen before the rest is settled. True when there is any.
-    pub(super) fn release_pulling(&mut self) -> bool {
-        let mut changed = false;
-        for near in self.contacts.near.iter_mut().filter(|n| n.active && n.push < 0.0 && !n.released) {
-            (near.active, near.released, near.sticks, changed) = (false, true, true, true);
-            (near.multiplier, near.drag) = (0.0, Vector::ZERO);
-        }
-        changed
-    }
-
-    /// The same as limits do: lets go, takes on, tightens. Tells whether others touch now, and whether some gave way.
-    pub(super) fn tighten_touch(&mut self, c: &StepConfig) -> (bool, bool) {
-        let give = 0.5 * c.tolerance;
-        let (mut changed, mut loose) = (false, false);
+    /// The same as limits do: what gave way is held by more. True when nothing did.
+    pub(super) fn tighten_touch(&mut self, c: &StepConfig, strict: bool) -> bool {
+        let mut tight = true;
         (self.report.contacts, self.report.penetration) = (0, 0.0);
         let contacts = &mut self.contacts;
         for near in &mut contacts.near {
+            let acts = near.push > 0.0;
             let o = &contacts.obstacles[near.obstacle as usize];
-            let (friction, geometry) = (o.friction, &contacts.colliders[o.collider as usize].geometry);
-            let at = contacts.poses[near.obstacle as usize].1;
-            let x = self.x[near.node as usize];
-            let found = look(near, geometry, &at, x);
-            let gap = found.map_or(f64::INFINITY, |(_, _, d)| d - 0.5 * o.thickness);
-            if near.active {
-                if near.push < 0.0 {
-                    (near.active, near.sticks, changed) = (false, true, true);
-                    (near.multiplier, near.drag) = (0.0, Vector::ZERO);
-                    continue;
+            let at = &contacts.poses[near.obstacle as usize].1;
+            let found = look(near, &contacts.colliders[o.collider as usize].geometry, at, self.x[near.node as usize]);
+            // The surface where the vertex is, which may bend away from the plane that it keeps to.
+            near.gap = found.map_or(f64::INFINITY, |(_, _, d)| d - 0.5 * o.thickness - near.allowed);
+            let give = (0.5 * c.tolerance).max(0.5 * GIVE * o.thickness);
+            let loose = near.gap < -give || (strict && acts && near.gap > give);
+            if loose {
+                if let Some((n, point, _)) = found {
+                    near.plane = Some((n, point));
                 }
-                let most = friction * near.push;
-                if near.sticks && near.rub.length() > most {
-                    (near.sticks, changed) = (false, true);
-                } else if near.sticks && near.slip.length() > give {
-                    loose = true;
-                }
-                if let Some((n, point, _)) = found.filter(|_| (gap - near.gap).abs() > 0.5 * give) {
-                    // The surface bends away from the plane: the next round has another one.
-                    changed |= n.dot(near.plane.0) < 0.9998;
-                    (near.plane, loose) = ((n, point), true);
-                }
-                // What slides is rubbed by what presses, which is known when that is.
-                let off = (near.push - near.multiplier).abs() > 1e-3 * near.push;
-                loose |= near.gap.abs() > give || (!near.sticks && off && friction > 0.0);
-                (near.multiplier, near.drag) = (near.push, near.rub.clamp_length_max(most));
-            } else if let Some((n, point, _)) = found.filter(|_| gap < -give) {
-                (near.active, near.plane, changed) = (true, (n, point), true);
+                tight = false;
+                (near.multiplier, near.drag) = (near.push, near.rub);
             }
-            self.report.contacts += usize::from(near.active);
-            self.report.penetration = self.report.penetration.max(-gap);
+            self.report.contacts += usize::from(acts);
+            self.report.penetration = self.report.penetration.max(-(near.gap + near.allowed));
         }
-        (changed, loose)
-    }
-
-    /// Hands what guests were pushed with to whom it concerns.
-    pub(super) fn push_guests(&self, impulses: &mut [super::Wrench]) {
-        for g in &self.contacts.guests {
-            impulses[g.solid].linear += g.push;
-            impulses[g.solid].angular += g.twist;
-        }
+        tight
     }
 
     /// Vertices that touch do not go on into what they touch, and rub along it: impulse by impulse.
@@ -499,7 +355,7 @@ impl Soft {
         for sweep in 0..SWEEPS {
             for k in 0..self.contacts.near.len() {
                 let near = self.contacts.near[k];
-                if !near.active || near.push <= 0.0 {
+                if near.push <= 0.0 {
                     continue;
                 }
                 let o = &self.contacts.obstacles[near.obstacle as usize];
@@ -521,7 +377,7 @@ impl Soft {
                 let slide = relative - n * along;
                 let rub = slide.try_normalize().filter(|_| sweep == 0).map_or(Vector::ZERO, |d| {
                     let stop = slide.length() * heavy(d);
-                    -d * stop.min(o.friction * (p + 0.5 * self.h * near.push))
+                    -d * stop.min(o.friction * p)
                 });
                 let push = n * p + rub;
                 s.velocities[i] += push / self.masses[near.node as usize];
@@ -531,34 +387,5 @@ impl Soft {
                 }
             }
         }
-    }
-}
-
-/// Cholesky of a small dense matrix by rows, in place; pivots that vanish are left out.
-fn cholesky(a: &mut [f64], n: usize) {
-    for i in 0..n {
-        for j in 0..=i {
-            let mut sum = a[i * n + j];
-            for k in 0..j {
-                sum -= a[i * n + k] * a[j * n + k];
-            }
-            a[i * n + j] = match (i == j, a[j * n + j]) {
-                (true, _) => sum.max(0.0).sqrt(),
-                (false, p) if p > 0.0 => sum / p,
-                _ => 0.0,
-            };
-        }
-    }
-}
-
-fn back(l: &[f64], n: usize, x: &mut [f64]) {
-    let over = |x: f64, p: f64| if p > 0.0 { x / p } else { 0.0 };
-    for i in 0..n {
-        let sum: f64 = (0..i).map(|k| l[i * n + k] * x[k]).sum();
-        x[i] = over(x[i] - sum, l[i * n + i]);
-    }
-    for i in (0..n).rev() {
-        let sum: f64 = (i + 1..n).map(|k| l[k * n + i] * x[k]).sum();
-        x[i] = over(x[i] - sum, l[i * n + i]);
     }
 }

@@ -140,6 +140,11 @@ impl Factor {
         self.factored
     }
 
+    /// There is a factor to solve with.
+    pub fn is_ready(&self) -> bool {
+        self.factored
+    }
+
     /// `x = A^-1 x`, a vector per node.
     pub fn solve(&mut self, x: &mut [f64]) {
         let (Some(symbolic), Some(scratch)) = (&self.symbolic, &mut self.scratch) else { return };
@@ -169,4 +174,14 @@ pub(super) fn stiffness(u: Vector, along: f64, across: f64) -> Block {
         d * u.y * u.z,
         d * u.z * u.z + across,
     ]
+}
+
+/// A block times a vector.
+#[inline]
+pub(super) fn times(b: &Block, v: Vector) -> Vector {
+    Vector::new(
+        b[0] * v.x + b[1] * v.y + b[2] * v.z,
+        b[1] * v.x + b[3] * v.y + b[4] * v.z,
+        b[2] * v.x + b[4] * v.y + b[5] * v.z,
+    )
 }

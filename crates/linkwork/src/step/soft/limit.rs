@@ -1,91 +1,65 @@
 //! Limited stretch: which springs are held at their longest, by what tension, and how they stop.
 
 use super::factor;
-use super::{Line, NONE, Pull, Soft, StepConfig};
+use super::{Line, NONE, Soft, StepConfig};
 use crate::math::Vector;
 use crate::state::State;
 
 /// So many times stiffer than springs and masses are what holds a limit; the rest is left to the multipliers.
-const STIFFER: f64 = 1e4;
+const STIFFER: f64 = 300.0;
+/// How much stiffer a limit gets that multipliers do not hold, and how stiff at most.
+const TIGHTER: f64 = 10.0;
+const STIFFEST: f64 = 1e6;
 /// The same for velocities.
 const HEAVIER: f64 = 1e6;
 /// Rounds for the velocities.
-const ROUNDS: usize = 12;
-
-/// What a limit adds to the stiffness of its spring.
-pub(super) fn stiffness(line: &Line, p: &Pull, soft: &Soft) -> f64 {
-    if !p.active {
-        return 0.0;
-    }
-    let mass = line
-        .nodes
-        .iter()
-        .filter(|n| **n != NONE)
-        .map(|n| soft.masses[*n as usize])
-        .fold(f64::INFINITY, f64::min);
-    STIFFER * (0.5 * line.stiffness + line.damping / soft.h + 2.0 * mass / (soft.h * soft.h))
-}
+const ROUNDS: usize = 3;
+/// How far beyond its limit a spring may be, as a share of its length.
+const GIVE: f64 = 5e-5;
+/// A spring that begins beyond its longest comes back by this share of a step's way.
+const BACK: f64 = 0.2;
 
 impl Soft {
-    /// Tensions of the springs that are held.
-    pub(super) fn hold(&mut self) {
-        for k in 0..self.lines.len() {
-            let (line, p) = (&self.lines[k], &self.pulls[k]);
-            let held =
-                if p.active { p.multiplier + stiffness(line, p, self) * (p.l1 - line.longest) } else { 0.0 };
-            self.pulls[k].held = held;
-        }
-    }
-
-    /// Takes on the springs that begin the step beyond their longest. True when there are any.
-    pub(super) fn choose_limited(&mut self) -> bool {
-        let mut changed = false;
+    /// How long springs may be at the end of the step, and how stiff that is held.
+    pub(super) fn begin_limits(&mut self, c: &StepConfig) {
+        let h = self.h;
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
-            if p.l1 > line.longest && !p.active {
-                (p.active, changed) = (true, true);
+            p.longest = line.longest;
+            if p.l0 > line.longest + 10.0 * c.tolerance {
+                p.longest = line.longest + (1.0 - BACK) * (p.l0 - line.longest);
             }
+            let own = line.nodes.iter().filter(|n| **n != NONE).map(|n| self.masses[*n as usize]);
+            let mass = own.fold(f64::INFINITY, f64::min);
+            p.stiffer = if p.longest.is_finite() {
+                STIFFER * (0.5 * line.stiffness + line.damping / h + 2.0 * mass / (h * h))
+            } else {
+                0.0
+            };
         }
-        changed
     }
 
-    /// Takes on the springs that are well beyond their longest. True when there are any.
-    pub(super) fn take_on_crossed(&mut self, c: &StepConfig) -> bool {
-        let mut changed = false;
-        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
-            if !p.active && p.l1 > line.longest + c.tolerance + 1e-3 * line.length {
-                (p.active, changed) = (true, true);
-            }
-        }
-        changed
-    }
-
-    /// The places are those of the springs that are held: lets go of those that would have to push, takes on those that are
-    /// beyond their longest now, and tightens those that gave way. True when there is nothing left to do.
-    pub(super) fn tighten(&mut self, c: &StepConfig) -> Tightened {
-        let give = 0.5 * c.tolerance;
-        let (mut changed, mut loose) = (false, false);
+    /// Springs and contacts that gave way are held by more; if it is to be `strict`, also those that are held by too much.
+    /// True when there are none.
+    pub(super) fn tighten(&mut self, c: &StepConfig, strict: bool) -> bool {
+        let mut tight = true;
         let report = &mut self.report;
         (report.limited, report.excess, report.strain) = (0, 0.0, 0.0);
         for (line, p) in self.lines.iter().zip(&mut self.pulls).filter(|(l, _)| l.longest.is_finite()) {
-            if p.active {
-                if p.held < 0.0 {
-                    (p.active, p.multiplier, changed) = (false, 0.0, true);
-                } else if (p.l1 - line.longest).abs() > give {
-                    (p.multiplier, loose) = (p.held, true);
+            let give = (0.5 * c.tolerance).max(GIVE * line.length);
+            let beyond = p.l1 - p.longest;
+            if beyond > give || (strict && p.held > 0.0 && beyond < -give) {
+                tight = false;
+                let most = STIFFEST / STIFFER * p.stiffer;
+                if p.multiplier > 0.0 && p.stiffer * TIGHTER <= most {
+                    p.stiffer *= TIGHTER;
                 }
-            } else if p.l1 > line.longest + give {
-                (p.active, changed) = (true, true);
+                p.multiplier = p.held;
             }
-            report.limited += usize::from(p.active);
+            report.limited += usize::from(p.held > 0.0);
             report.excess = report.excess.max((p.l1 - line.longest) / line.length);
             report.strain = report.strain.max(p.l1 / line.length - 1.0);
         }
-        let (others, gave) = self.tighten_touch(c);
-        match (changed || others, loose || gave) {
-            (true, _) => Tightened::Changed,
-            (false, true) => Tightened::Loose,
-            (false, false) => Tightened::Done,
-        }
+        self.tighten_touch(c, strict) && tight
     }
 
     /// Springs at their longest do not get longer: impulses along them take that speed away, in the metric of the masses.
@@ -98,9 +72,9 @@ impl Soft {
         for (n, i) in self.solids.iter().enumerate() {
             (self.free[n], self.x[n]) = (speed(*i, s), speed(*i, s));
         }
-        for (line, p) in self.lines.iter().zip(&mut self.pulls).filter(|(_, p)| p.active) {
+        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let [a, b] = line.solids.map(|i| s.centers[i as usize]);
-            (p.u, p.multiplier) = ((b - a).normalize_or_zero(), 0.0);
+            (p.n1, p.multiplier, p.taut) = ((b - a).normalize_or_zero(), 0.0, p.held > 0.0);
         }
         let mut changed = true;
         for _ in 0..ROUNDS {
@@ -110,7 +84,7 @@ impl Soft {
                 return;
             }
             let moved = self.correct_velocities();
-            for p in self.pulls.iter_mut().filter(|p| p.active) {
+            for p in self.pulls.iter_mut().filter(|p| p.taut) {
                 p.multiplier = p.held;
             }
             if !(moved > 1e-9) {
@@ -131,7 +105,7 @@ impl Soft {
 
     fn rates(&mut self, s: &State) {
         for k in 0..self.lines.len() {
-            if !self.pulls[k].active {
+            if !self.pulls[k].taut {
                 continue;
             }
             let line = &self.lines[k];
@@ -139,24 +113,24 @@ impl Soft {
                 NONE => s.velocities[line.solids[e] as usize],
                 n => self.x[n as usize],
             };
-            let rate = self.pulls[k].u.dot(end(1) - end(0));
+            let rate = self.pulls[k].n1.dot(end(1) - end(0));
             self.pulls[k].held = self.pulls[k].multiplier + self.heavy(line) * rate;
         }
     }
 
     fn let_go(&mut self) -> bool {
         let mut changed = false;
-        for p in self.pulls.iter_mut().filter(|p| p.active && p.held < 0.0) {
-            (p.active, changed) = (false, true);
+        for p in self.pulls.iter_mut().filter(|p| p.taut && p.held < 0.0) {
+            (p.taut, changed) = (false, true);
         }
         changed
     }
 
     fn factor_velocities(&mut self) -> bool {
         self.factor.start(&self.masses);
-        for k in (0..self.lines.len()).filter(|k| self.pulls[*k].active) {
+        for k in (0..self.lines.len()).filter(|k| self.pulls[*k].taut) {
             let line = self.lines[k];
-            let b = factor::stiffness(self.pulls[k].u, self.heavy(&line), 0.0);
+            let b = factor::stiffness(self.pulls[k].n1, self.heavy(&line), 0.0);
             for n in line.nodes.iter().filter(|n| **n != NONE) {
                 self.factor.add_diagonal(*n as usize, &b);
             }
@@ -174,8 +148,8 @@ impl Soft {
             let r = (self.free[n] - self.x[n]) * *m;
             self.right[3 * n..3 * n + 3].copy_from_slice(&r.to_array());
         }
-        for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(_, p)| p.active) {
-            let f = (p.u * p.held).to_array();
+        for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(_, p)| p.taut) {
+            let f = (p.n1 * p.held).to_array();
             for (n, sign) in line.nodes.iter().zip([1.0, -1.0]).filter(|(n, _)| **n != NONE) {
                 let at = 3 * *n as usize;
                 (0..3).for_each(|k| self.right[at + k] += sign * f[k]);
@@ -190,15 +164,4 @@ impl Soft {
         }
         most
     }
-}
-
-/// What there was to do about limits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tightened {
-    /// Nothing.
-    Done,
-    /// Some gave way, and are held by more.
-    Loose,
-    /// Others are held now.
-    Changed,
 }

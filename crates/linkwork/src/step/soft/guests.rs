@@ -1,0 +1,237 @@
+//! Solids that soft bodies touch and that are free to answer: each is a border of six unknowns around the matrix, since a
+//! heavy ball on a light sheet that takes turns with it never comes to an end.
+
+use super::contact::Contacts;
+use super::{NONE, Soft};
+use crate::math::{Matrix, Pose, Rotation, Vector, exp};
+use crate::rows::Masses;
+use crate::state::State;
+use crate::step::free::Wrench;
+
+/// A solid that is free to answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guest {
+    pub solid: usize,
+    mass: f64,
+    inertia: Matrix,
+    center: Vector,
+    rotation: Rotation,
+    /// Displacement from where it would be, where that was before the line search, and what it is pushed with.
+    moved: [Vector; 2],
+    before: [Vector; 2],
+    push: Vector,
+    twist: Vector,
+}
+
+impl Guest {
+    /// The place of a solid among the guests; it becomes one if it is none.
+    pub fn of(guests: &mut Vec<Guest>, solid: usize, s: &State, masses: &Masses) -> u32 {
+        let known = guests.iter().position(|g| g.solid == solid);
+        if known.is_none() {
+            let inverse = masses.inverse_inertia(solid);
+            let turns = inverse.determinant() > 0.0;
+            guests.push(Guest {
+                solid,
+                mass: masses.mass(solid),
+                inertia: if turns { inverse.inverse() } else { Matrix::IDENTITY * 1e30 },
+                center: s.centers[solid],
+                rotation: s.rotations[solid],
+                moved: [Vector::ZERO; 2],
+                before: [Vector::ZERO; 2],
+                push: Vector::ZERO,
+                twist: Vector::ZERO,
+            });
+        }
+        known.unwrap_or(guests.len() - 1) as u32
+    }
+
+    pub fn pose(&self) -> Pose {
+        Pose::from_parts(self.center + self.moved[0], (exp(self.moved[1]) * self.rotation).normalize())
+    }
+}
+
+impl Contacts {
+    /// Solids take part that are free to answer.
+    pub fn has_guests(&self) -> bool {
+        !self.guests.is_empty()
+    }
+}
+
+impl Soft {
+    /// Guests begin where everything else takes them.
+    pub(super) fn place_guests(&mut self, s: &State) {
+        for g in &mut self.contacts.guests {
+            (g.center, g.rotation) = (s.centers[g.solid], s.rotations[g.solid]);
+        }
+    }
+
+    /// Their share of `Phi`.
+    pub(super) fn guests_value(&self) -> f64 {
+        let each = self.contacts.guests.iter();
+        each.map(|g| 0.5 * (g.mass * g.moved[0].length_squared() + g.moved[1].dot(g.inertia * g.moved[1]))).sum()
+    }
+
+    /// What vertices push them with.
+    pub(super) fn push_on_guests(&mut self) {
+        let c = &mut self.contacts;
+        c.guests.iter_mut().for_each(|g| (g.push, g.twist) = (Vector::ZERO, Vector::ZERO));
+        for near in c.near.iter().filter(|n| n.guest != NONE) {
+            let f = near.force() * (0.5 * self.h);
+            let g = &mut c.guests[near.guest as usize];
+            g.push -= f;
+            g.twist -= near.arm.cross(f);
+        }
+    }
+
+    /// Hands what guests were pushed with to whom it concerns.
+    pub(super) fn push_guests(&self, impulses: &mut [Wrench]) {
+        for g in &self.contacts.guests {
+            impulses[g.solid].linear += g.push;
+            impulses[g.solid].angular += g.twist;
+        }
+    }
+
+    /// The border: `A^-1 C` and the factor of what is left of the guests.
+    pub(super) fn linearise_guests(&mut self) {
+        let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
+        let size = 6 * guests;
+        self.contacts.border.clear();
+        self.contacts.border.resize(n * size, 0.0);
+        self.contacts.dense.clear();
+        self.contacts.dense.resize(size * size, 0.0);
+        self.contacts.small.resize(size, 0.0);
+        for (k, g) in self.contacts.guests.iter().enumerate() {
+            for i in 0..3 {
+                self.contacts.dense[(6 * k + i) * size + 6 * k + i] = g.mass;
+                for j in 0..3 {
+                    self.contacts.dense[(6 * k + 3 + i) * size + 6 * k + 3 + j] = g.inertia.col(j)[i];
+                }
+            }
+        }
+        let mut couplings: Vec<(usize, usize, [[f64; 6]; 3])> = std::mem::take(&mut self.couplings);
+        couplings.clear();
+        for near in self.contacts.near.iter().filter(|x| x.guest != NONE && x.push > 0.0) {
+            let b = self.touch_block(near);
+            let full = [[b[0], b[1], b[2]], [b[1], b[3], b[4]], [b[2], b[4], b[5]]];
+            // The point of the solid moves by `move + turn x arm`.
+            let a = near.arm;
+            let point = [
+                [1.0, 0.0, 0.0, 0.0, a.z, -a.y],
+                [0.0, 1.0, 0.0, -a.z, 0.0, a.x],
+                [0.0, 0.0, 1.0, a.y, -a.x, 0.0],
+            ];
+            let mut c = [[0.0; 6]; 3];
+            for (i, row) in c.iter_mut().enumerate() {
+                for (j, x) in row.iter_mut().enumerate() {
+                    *x = (0..3).map(|k| full[i][k] * point[k][j]).sum();
+                }
+            }
+            let g = 6 * near.guest as usize;
+            for i in 0..6 {
+                for j in 0..6 {
+                    self.contacts.dense[(g + i) * size + g + j] +=
+                        (0..3).map(|k| point[k][i] * c[k][j]).sum::<f64>();
+                }
+            }
+            couplings.push((near.node as usize, g, c));
+        }
+        for (node, g, c) in &couplings {
+            for (i, row) in c.iter().enumerate() {
+                for (j, x) in row.iter().enumerate() {
+                    self.contacts.border[(g + j) * n + 3 * node + i] += x;
+                }
+            }
+        }
+        for column in self.contacts.border.chunks_exact_mut(n.max(1)) {
+            self.factor.solve(column);
+        }
+        for (node, g, c) in &couplings {
+            for j in 0..size {
+                let x = &self.contacts.border[j * n + 3 * node..j * n + 3 * node + 3];
+                for i in 0..6 {
+                    self.contacts.dense[(g + i) * size + j] -= (0..3).map(|k| c[k][i] * x[k]).sum::<f64>();
+                }
+            }
+        }
+        self.couplings = couplings;
+        cholesky(&mut self.contacts.dense, size);
+    }
+
+    /// `right` is `A^-1` of what the vertices lack: adds what guests do to it. Tells their share of the slope of `Phi`.
+    pub(super) fn correct_guests(&mut self) -> f64 {
+        let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
+        if guests == 0 {
+            return 0.0;
+        }
+        let (h, size) = (self.h, 6 * guests);
+        let c = &mut self.contacts;
+        for (k, g) in c.guests.iter().enumerate() {
+            let lacks = g.push * h - g.moved[0] * g.mass;
+            let turns = g.twist * h - g.inertia * g.moved[1];
+            c.small[6 * k..6 * k + 3].copy_from_slice(&lacks.to_array());
+            c.small[6 * k + 3..6 * k + 6].copy_from_slice(&turns.to_array());
+        }
+        for (node, g, block) in &self.couplings {
+            let x = &self.right[3 * node..3 * node + 3];
+            for i in 0..6 {
+                c.small[g + i] += (0..3).map(|k| block[k][i] * x[k]).sum::<f64>();
+            }
+        }
+        back(&c.dense, size, &mut c.small);
+        let mut slope = 0.0;
+        for (k, g) in c.guests.iter().enumerate() {
+            let [moves, turns] = [0, 3].map(|i| Vector::from_slice(&c.small[6 * k + i..6 * k + i + 3]));
+            slope -= moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.inertia * g.moved[1]);
+        }
+        for (j, z) in c.small.iter().enumerate() {
+            let column = &c.border[j * n..(j + 1) * n];
+            self.right.iter_mut().zip(column).for_each(|(r, b)| *r += b * z);
+        }
+        slope
+    }
+
+    /// Remembers where they are.
+    pub(super) fn keep_guests(&mut self) {
+        self.contacts.guests.iter_mut().for_each(|g| g.before = g.moved);
+    }
+
+    /// Moves guests by this share of the last correction from where they were.
+    pub(super) fn move_guests(&mut self, share: f64) {
+        let c = &mut self.contacts;
+        for (k, g) in c.guests.iter_mut().enumerate() {
+            let z = &c.small[6 * k..6 * k + 6];
+            g.moved = g.before;
+            g.moved[0] += Vector::new(z[0], z[1], z[2]) * share;
+            g.moved[1] += Vector::new(z[3], z[4], z[5]) * share;
+        }
+    }
+}
+
+/// Cholesky of a small dense matrix by rows, in place; pivots that vanish are left out.
+fn cholesky(a: &mut [f64], n: usize) {
+    for i in 0..n {
+        for j in 0..=i {
+            let mut sum = a[i * n + j];
+            for k in 0..j {
+                sum -= a[i * n + k] * a[j * n + k];
+            }
+            a[i * n + j] = match (i == j, a[j * n + j]) {
+                (true, _) => sum.max(0.0).sqrt(),
+                (false, p) if p > 0.0 => sum / p,
+                _ => 0.0,
+            };
+        }
+    }
+}
+
+fn back(l: &[f64], n: usize, x: &mut [f64]) {
+    let over = |x: f64, p: f64| if p > 0.0 { x / p } else { 0.0 };
+    for i in 0..n {
+        let sum: f64 = (0..i).map(|k| l[i * n + k] * x[k]).sum();
+        x[i] = over(x[i] - sum, l[i * n + i]);
+    }
+    for i in (0..n).rev() {
+        let sum: f64 = (i + 1..n).map(|k| l[k * n + i] * x[k]).sum();
+        x[i] = over(x[i] - sum, l[i * n + i]);
+    }
+}

@@ -1,0 +1,43 @@
+//! Momenta to rounding: what Newton's method left open is taken back as a motion of the whole body.
+
+use super::calm::turned_by;
+use super::{NONE, Soft};
+use crate::math::Vector;
+
+impl Soft {
+    /// Adds to the impulses after the middle of the step what cancels the sum and the torque of forces from nowhere: those
+    /// that Newton's method left, and those of springs that collapsed.
+    pub(super) fn keep_momentum(&self, half: &mut [Vector]) {
+        for body in &self.bodies {
+            let (mass, center, inertia) = self.whole(body);
+            if !(mass > 0.0) {
+                continue;
+            }
+            let (mut push, mut twist) = (Vector::ZERO, self.unbalanced(body));
+            for n in body.clone() {
+                let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
+                let left = had - self.outer[n] - self.inner[n] - self.touching[n];
+                push += left;
+                twist += (self.start[n] - center).cross(left);
+            }
+            let spin = turned_by(inertia, twist);
+            if !push.is_finite() {
+                continue;
+            }
+            for n in body.clone() {
+                half[n] -= (push / mass + spin.cross(self.x[n] - center)) * self.masses[n];
+            }
+        }
+    }
+
+    /// Torque of the two halves of springs that do not cancel.
+    fn unbalanced(&self, body: &std::ops::Range<usize>) -> Vector {
+        let own = |n: u32| n != NONE && body.contains(&(n as usize));
+        let pairs = self.lines.iter().zip(&self.pulls).filter(|(l, _)| own(l.nodes[0]) && own(l.nodes[1]));
+        let torque = pairs.map(|(_, p)| {
+            let after = p.pull + p.after;
+            (p.d0.cross(p.pull + p.hold) + p.d1.cross(after)) * (-0.5 * self.h)
+        });
+        torque.sum()
+    }
+}

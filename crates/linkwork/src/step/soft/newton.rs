@@ -1,0 +1,261 @@
+//! Newton's method for the places of the vertices: the least value of `Phi` (see the top of `soft.rs`), with a line search.
+
+use super::factor::stiffness;
+use super::{NONE, Soft, StepConfig};
+use crate::math::Vector;
+use crate::state::State;
+
+/// Most rounds.
+const ROUNDS: usize = 100;
+/// A round that leaves more than this share of the correction before it wants a new matrix.
+const SLOW: f64 = 0.2;
+/// So does a correction that is longer than this share of the shortest spring.
+const NEAR: f64 = 1e-2;
+
+impl Soft {
+    /// Finds the places. False: it did not come to an end.
+    pub(super) fn solve(&mut self, held: &State, c: &StepConfig) -> bool {
+        let extent = self.x.iter().fold(1.0, |most: f64, x| most.max(x.abs().max_element()));
+        let close = (1e-2 * c.tolerance).max(1e-14 * extent);
+        // Which limits and contacts act is seen from not so near.
+        let coarse = close.max(0.3 * c.tolerance);
+        let (eps, most) = self.accuracy();
+        self.place_obstacles(held);
+        self.look_at_surfaces(0);
+        let mut value = self.evaluate(held);
+        let (mut stale, mut last) = (true, f64::INFINITY);
+        for round in 0..ROUNDS {
+            self.report.rounds += 1;
+            let new = stale;
+            if new && !self.linearise() {
+                break;
+            }
+            let (moved, slope) = self.correct();
+            if !moved.is_finite() {
+                break;
+            }
+            let (share, reached) = self.descend(held, value, moved, slope, close);
+            value = reached;
+            if std::env::var("LOG").is_ok() { eprintln!("  moved {moved:.3e} share {share} value {value:.9e} slope {slope:.2e} new {new}"); }
+            let moved = moved * share;
+            if share == 0.0 && new {
+                // Rounding is all that is left, or the surface moved: what there is counts if it is near enough.
+                let near = self.tighten(c, false) && moved <= coarse;
+                return self.finish(held, near);
+            }
+            let enough = share == 1.0 && -slope <= eps * self.h * self.h * self.energy || moved <= close;
+            let mut tight = true;
+            if enough || moved <= coarse || round + 1 >= most {
+                tight = self.tighten(c, round + 1 < most);
+                if tight && (enough || round + 1 >= most) {
+                    return self.finish(held, true);
+                }
+            }
+            let far = moved > NEAR * self.reach || moved > SLOW * last;
+            stale = !tight || share < 1.0 || far || self.acts_differently();
+            last = if stale { f64::INFINITY } else { moved };
+            if self.look_at_surfaces(round + 1) || !tight {
+                value = self.evaluate(held);
+            }
+        }
+        self.finish(held, false)
+    }
+
+    /// What the energy may be off by, as a share of the kinetic one, and after how many rounds it may be off by more: large
+    /// sheets wrinkle in ways that cannot be told apart, and what is left open is no motion of the whole.
+    fn accuracy(&self) -> (f64, usize) {
+        let n = self.solids.len();
+        let eps: f64 = std::env::var("EPS").ok().and_then(|t| t.parse().ok()).unwrap_or(if n > 600 { 1e-3 } else { 1e-7 });
+        (eps, (6000 / n.max(1)).clamp(6, 40))
+    }
+
+    fn finish(&mut self, held: &State, found: bool) -> bool {
+        if !found && std::env::var("LOG2").is_ok() { eprintln!("  not found: {:?}", self.report); }
+        self.report.unsolved += usize::from(!found);
+        self.fresh = false;
+        self.linear_forces(held);
+        found
+    }
+
+    /// Forces of the springs as the last correction saw them, linear in it: they are those that took the vertices to where
+    /// they are. Those of the springs at these places differ by what is left of Newton's method times their stiffness, which
+    /// in stiff springs is noise without end.
+    fn linear_forces(&mut self, held: &State) {
+        self.inner.fill(Vector::ZERO);
+        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
+            let by = |k: usize| match line.nodes[k] {
+                NONE => Vector::ZERO,
+                n => self.x[n as usize] - self.before[n as usize],
+            };
+            let moved = by(1) - by(0);
+            let (n, along) = (p.seen.n, p.seen.n.dot(moved));
+            let across = (moved - n * along) * p.seen.across;
+            let soft = 0.5 * line.stiffness + line.damping / self.h;
+            p.pull = n * (p.seen.tension + soft * along);
+            p.hold = if p.taut { n * (p.seen.held + p.stiffer * along) } else { Vector::ZERO };
+            if p.taut { p.hold += across } else { p.pull += across }
+            let end = |k: usize| match line.nodes[k] {
+                NONE => held.centers[line.solids[k] as usize],
+                n => self.x[n as usize],
+            };
+            p.d1 = end(1) - end(0);
+            let f = (p.pull + p.hold) * (0.5 * self.h);
+            for (n, sign) in line.nodes.iter().zip([1.0, -1.0]).filter(|(n, _)| **n != NONE) {
+                self.inner[*n as usize] += f * sign;
+            }
+        }
+        self.collect_touch();
+    }
+
+    /// Lengths, directions, tensions and contacts with the vertices at `x`, and the value of `Phi` there.
+    pub(super) fn evaluate(&mut self, held: &State) -> f64 {
+        let (h, mut sum) = (self.h, 0.0);
+        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
+            let end = |k: usize| match line.nodes[k] {
+                NONE => held.centers[line.solids[k] as usize],
+                n => self.x[n as usize],
+            };
+            let d1 = end(1) - end(0);
+            p.l1 = d1.length();
+            p.n1 = if p.l1 > 0.0 { d1 / p.l1 } else { Vector::ZERO };
+            let (long, fast) = (0.5 * (p.l0 + p.l1) - line.length, p.l1 - p.l0);
+            p.tension = line.stiffness * long + line.damping * fast / h;
+            sum += line.stiffness * long * long + 0.5 * line.damping / h * fast * fast;
+            p.held = (p.multiplier + p.stiffer * (p.l1 - p.longest)).max(0.0);
+            if p.held > 0.0 {
+                sum += 0.5 * p.held * p.held / p.stiffer;
+            }
+        }
+        sum += self.touch(held);
+        let each = self.x.iter().zip(&self.free).zip(&self.outer).zip(&self.masses);
+        let kinetic: f64 =
+            each.map(|(((x, free), push), m)| 0.5 * m * (*x - *free - *push * (h / m)).length_squared()).sum();
+        kinetic + self.guests_value() + 0.5 * h * h * sum
+    }
+
+    /// The matrix at the springs as they are, and its factor. False: it is not positive definite.
+    fn linearise(&mut self) -> bool {
+        let half = 0.5 * self.h * self.h;
+        self.report.factors += 1;
+        self.soften(half);
+        self.factor.start(&self.masses);
+        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
+            let mut along = half * (0.5 * line.stiffness + line.damping / self.h);
+            let moving = || line.nodes.iter().filter(|n| **n != NONE).map(|n| *n as usize);
+            // A pair that is left out is outweighed by twice its block on the diagonal.
+            let left_out = line.pair == NONE && !line.nodes.contains(&NONE);
+            let tension = p.tension + p.held;
+            let across = match tension {
+                t if p.l1 <= 0.0 || (left_out && t < 0.0) => 0.0,
+                t if t >= 0.0 => half * t / p.l1,
+                t => half * t / p.l1.max(0.1 * line.length) * moving().map(|n| self.softening[n]).fold(1.0, f64::min),
+            };
+            (p.taut, p.seen.across) = (p.held > 0.0, across / half);
+            if p.taut {
+                along += half * p.stiffer;
+            }
+            let b = stiffness(p.n1, along, across);
+            p.seen.block = b;
+            let twice = b.map(|x| 2.0 * x);
+            for n in moving() {
+                self.factor.add_diagonal(n, if left_out { &twice } else { &b });
+            }
+            if line.pair != NONE {
+                let (a, at) = self.pairs[line.pair as usize];
+                self.factor.couple(a as usize, at, &b);
+            }
+        }
+        self.linearise_touch();
+        let done = self.factor.factor();
+        self.responds = done;
+        if done && self.contacts.has_guests() {
+            self.linearise_guests();
+        }
+        done
+    }
+
+    /// How much of their compression springs may take off the matrix, node by node, so that it stays positive definite.
+    fn soften(&mut self, half: f64) {
+        const MOST: f64 = 0.8;
+        self.softening.fill(0.0);
+        for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(_, p)| p.tension + p.held < 0.0) {
+            let takes = -2.0 * half * (p.tension + p.held) / p.l1.max(0.1 * line.length);
+            for n in line.nodes.iter().filter(|n| **n != NONE) {
+                self.softening[*n as usize] += takes;
+            }
+        }
+        for (s, m) in self.softening.iter_mut().zip(&self.masses) {
+            *s = if *s > MOST * m { MOST * m / *s } else { 1.0 };
+        }
+    }
+
+    /// Impulses of half a step, node by node.
+    pub(super) fn collect(&mut self) {
+        self.inner.fill(Vector::ZERO);
+        let half = 0.5 * self.h;
+        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
+            (p.seen.n, p.seen.tension, p.seen.held) = (p.n1, p.tension, p.held);
+            let f = p.n1 * (half * (p.tension + p.held));
+            let [a, b] = line.nodes;
+            if a != NONE {
+                self.inner[a as usize] += f;
+            }
+            if b != NONE {
+                self.inner[b as usize] -= f;
+            }
+        }
+        self.collect_touch();
+    }
+
+    /// The correction of the places, in `right`. Tells how long its longest is, and the slope of `Phi` along it.
+    fn correct(&mut self) -> (f64, f64) {
+        self.collect();
+        let h = self.h;
+        let lack = |s: &Self, n: usize| {
+            let push = (s.outer[n] + s.inner[n] + s.touching[n]) * h;
+            push - (s.x[n] - s.free[n]) * s.masses[n]
+        };
+        for n in 0..self.masses.len() {
+            let r = lack(self, n);
+            self.right[3 * n..3 * n + 3].copy_from_slice(&r.to_array());
+        }
+        self.factor.solve(&mut self.right);
+        let mut slope = self.correct_guests();
+        let mut most = 0.0_f64;
+        for n in 0..self.masses.len() {
+            let d = Vector::from_slice(&self.right[3 * n..3 * n + 3]);
+            slope -= d.dot(lack(self, n));
+            let length = d.length_squared();
+            most = if length > most || length.is_nan() { length } else { most };
+        }
+        (most.sqrt(), slope)
+    }
+
+    /// Goes along the correction as far as `Phi` falls. Tells what share of it that is, and the value there.
+    fn descend(&mut self, held: &State, value: f64, moved: f64, slope: f64, close: f64) -> (f64, f64) {
+        self.before.clone_from(&self.x);
+        self.keep_guests();
+        // Below that, differences of `Phi` are rounding.
+        let noise = 1e-12 * value.abs();
+        let mut share = 1.0;
+        for _ in 0..30 {
+            for (n, x) in self.x.iter_mut().enumerate() {
+                *x = self.before[n] + Vector::from_slice(&self.right[3 * n..3 * n + 3]) * share;
+            }
+            self.move_guests(share);
+            let reached = self.evaluate(held);
+            if reached <= value + 1e-4 * share * slope + noise || (share == 1.0 && moved <= close) {
+                return (share, reached);
+            }
+            share *= 0.5;
+        }
+        self.x.clone_from(&self.before);
+        self.move_guests(0.0);
+        (0.0, self.evaluate(held))
+    }
+
+    /// Others of the limits and contacts act than in the matrix.
+    fn acts_differently(&self) -> bool {
+        self.pulls.iter().any(|p| p.taut != (p.held > 0.0)) || self.touches_differently()
+    }
+}
