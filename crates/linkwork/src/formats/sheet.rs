@@ -7,7 +7,7 @@ use super::figure::{Part, SoftPart};
 use super::tessellate::Triangles;
 use crate::math::{Pose, Vector, trig, unit};
 use crate::shape::{Mesh, PlacedShape};
-use crate::soft::SoftMesh;
+use crate::soft::{self, SoftMesh, Springs};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
@@ -106,6 +106,28 @@ impl<'a> Sheet<'a> {
     }
 }
 
+/// A drawing is no place for more triangles of a sheet than this.
+const MOST_TRIANGLES: usize = 9_000;
+
+/// Vertices and triangles of a drawing: of large grids every second line, every third and so on, and the last one.
+fn thinned(mesh: &SoftMesh, places: &[Vector]) -> (Vec<Vector>, Vec<[u32; 3]>) {
+    let (&[nx, ny], true) = (mesh.sides.as_slice(), mesh.triangles.len() > MOST_TRIANGLES) else {
+        return (places.to_vec(), mesh.triangles.clone());
+    };
+    let lines = |n: u32, every: usize| -> Vec<u32> {
+        let last = (!(n as usize - 1).is_multiple_of(every)).then_some(n - 1);
+        (0..n).step_by(every).chain(last).collect()
+    };
+    let count = |every: usize| 2 * (lines(nx, every).len() - 1) * (lines(ny, every).len() - 1);
+    let every = (2..).find(|e| count(*e) <= MOST_TRIANGLES).unwrap_or(2);
+    let (columns, rows) = (lines(nx, every), lines(ny, every));
+    let at = |i: &u32, j: &u32| places[(*i + nx * *j) as usize];
+    let vertices = rows.iter().flat_map(|j| columns.iter().map(move |i| at(i, j))).collect();
+    // A sheet of as many lines has the same triangles, whatever the distance of its lines.
+    let springs = Springs::default();
+    (vertices, soft::Sheet::grid(columns.len() as u32, rows.len() as u32, 1.0, &springs).triangles)
+}
+
 /// A soft body as a part of a drawing: a rope of bars, anything else a mesh with two sides.
 pub(super) fn part(mesh: &SoftMesh, soft: &SoftPart) -> Part {
     let is_rope = mesh.triangles.is_empty();
@@ -113,12 +135,11 @@ pub(super) fn part(mesh: &SoftMesh, soft: &SoftPart) -> Part {
         let pieces = soft.places.windows(2).filter(|p| p[0] != p[1]);
         pieces.map(|p| PlacedShape::capsule_between(soft.radius, p[0], p[1])).collect()
     } else {
-        let mut triangles = mesh.triangles.clone();
+        let (vertices, mut triangles) = thinned(mesh, &soft.places);
         if mesh.tetrahedra.is_empty() {
-            triangles.extend(mesh.triangles.iter().map(|[a, b, c]| [*a, *c, *b]));
+            triangles.extend(triangles.clone().into_iter().map(|[a, b, c]| [a, c, b]));
         }
-        let mesh = Mesh { name: soft.name.clone(), vertices: soft.places.clone(), triangles };
-        vec![PlacedShape::mesh(Arc::new(mesh))]
+        vec![PlacedShape::mesh(Arc::new(Mesh { name: soft.name.clone(), vertices, triangles }))]
     };
     Part {
         name: soft.name.clone(),
@@ -128,5 +149,28 @@ pub(super) fn part(mesh: &SoftMesh, soft: &SoftPart) -> Part {
         color: soft.color,
         pose: Pose::IDENTITY,
         wire: is_rope,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_sheets_are_drawn_with_fewer_lines_from_edge_to_edge() {
+        let text = "cloth s: grid 150 40 spacing 0.1; mass 1; stretch 9; end";
+        let m = crate::scene::load(text, &mut |_| Err(String::new())).0.unwrap().mechanism;
+        let figure = super::super::Figure::new(&m, &crate::State::new(&m));
+        let (vertices, triangles) = thinned(&m.softs()[0].mesh, &figure.softs[0].places);
+        // Every second of 150 and of 40, and the last ones.
+        assert_eq!((vertices.len(), triangles.len()), (76 * 21, 2 * 75 * 20));
+        let far = vertices.iter().fold(Vector::ZERO, |far, v| far.max(*v));
+        assert!((far - Vector::new(14.9, 3.9, 0.0)).length() < 1e-9, "{far}");
+        let area: f64 = triangles
+            .iter()
+            .map(|t| t.map(|v| vertices[v as usize]))
+            .map(|[a, b, c]| 0.5 * (b - a).cross(c - a).z)
+            .sum();
+        assert!((area - 14.9 * 3.9).abs() < 1e-9, "{area}");
     }
 }
