@@ -43,6 +43,11 @@ const onSheet = (i, j) =>
   );
 
 test('each soft body is one mesh and one row, and follows its vertices', async () => {
+  assert.ok(await page.evaluate(() => linkwork.app.settings.running), 'what is soft needs time to follow a hand');
+  await command(page, { do: 'run', on: false });
+  await command(page, { do: 'reset' });
+  await frames(page, 2);
+  await drawn(page, 2);
   const seen = await page.evaluate(() => {
     const { solids, app } = linkwork;
     return {

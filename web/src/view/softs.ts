@@ -35,12 +35,12 @@ const ramp = new Float32Array(3 * (STEPS + 2));
 for (let i = 0; i <= STEPS + 1; i++) strainColor(i <= STEPS ? i / STEPS : 2).toArray(ramp, 3 * i);
 
 /** Edges of triangles that no second triangle has, in the direction of theirs. */
-function border(triangles: ArrayLike<number>): [number, number][] {
-  const seen = new Map<string, [number, number] | null>();
+function border(triangles: ArrayLike<number>, vertices: number): [number, number][] {
+  const seen = new Map<number, [number, number] | null>();
   for (let t = 0; t < triangles.length; t += 3) {
     for (let k = 0; k < 3; k++) {
       const [a, b] = [triangles[t + k]!, triangles[t + ((k + 1) % 3)]!];
-      const key = a < b ? `${a} ${b}` : `${b} ${a}`;
+      const key = Math.min(a, b) * vertices + Math.max(a, b);
       seen.set(key, seen.has(key) ? null : [a, b]);
     }
   }
@@ -119,7 +119,7 @@ export class Soft {
       faces.push(t[i]!, t[i + 1]!, t[i + 2]!);
       if (shell) faces.push(n + t[i]!, n + t[i + 2]!, n + t[i + 1]!);
     }
-    if (shell) for (const [a, b] of border(t)) faces.push(b, a, n + b, a, n + a, n + b);
+    if (shell) for (const [a, b] of border(t, n)) faces.push(b, a, n + b, a, n + a, n + b);
     return faces;
   }
 

@@ -304,6 +304,13 @@ pub fn is_driven(m: &Mechanism) -> bool {
     m.joints().iter().any(|j| !j.drives.is_empty()) || m.solids().iter().any(moving)
 }
 
+/// A soft body that is held somewhere: by a vertex that does not move, or by a solid that it is pinned to.
+fn is_hung(m: &Mechanism, body: usize) -> bool {
+    let pinned = |j: &Joint| j.frames.iter().any(|f| m.soft_of(f.solid) == Some(body));
+    let soft = &m.softs()[body];
+    (0..soft.vertices() as u32).any(|k| m.solid(soft.vertex(k)).is_fixed()) || m.joints().iter().any(pinned)
+}
+
 /// Something holds every island that can fall, so that running it does not empty the view.
 pub fn stays(m: &Mechanism) -> bool {
     if m.gravity.length() == 0.0 {
@@ -313,7 +320,9 @@ pub fn stays(m: &Mechanism) -> bool {
     let held = |joints: &[JointId]| {
         joints.iter().any(|j| m.joint(*j).frames.iter().any(|f| m.solid(f.solid).is_fixed()))
     };
-    graph.unheld.is_empty() && graph.islands.iter().all(|i| held(&i.joints))
+    let hung: Vec<bool> = (0..m.softs().len()).map(|k| is_hung(m, k)).collect();
+    let hangs = |id: &SolidId| m.soft_of(*id).is_some_and(|k| hung[k]);
+    graph.unheld.iter().all(hangs) && graph.islands.iter().all(|i| held(&i.joints))
 }
 
 #[cfg(test)]
@@ -396,5 +405,7 @@ mod tests {
         let text = super::super::gallery::text("fourbar").expect("a scene");
         assert!(is_driven(open(&text).mechanism()), "it has a motor");
         assert!(stays(open("scene gravity 0 0 0; end solid a: mass 1; end").mechanism()));
+        let sheet = |pin: &str| open(&format!("cloth s: grid 3 3 spacing 1; mass 1; stretch 9; {pin} end"));
+        assert!(!stays(sheet("").mechanism()) && stays(sheet("pin 0 0;").mechanism()));
     }
 }

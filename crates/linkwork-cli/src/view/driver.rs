@@ -651,15 +651,15 @@ impl Driver {
     }
 }
 
-/// How a scene begins: within the frame's time unless it says otherwise, and running where a motor or a script moves it
-/// and nothing would fall out of view. Everything else waits for a hand or for the space key.
+/// How a scene begins: within the frame's time unless it says otherwise, and running where a motor or a script moves it,
+/// or what is soft follows hands in time only, and nothing would fall out of view. All else waits for a hand or the space key.
 fn start(session: &mut Session) {
     // Nothing can refuse these.
     if session.settings().budget_ms.is_none() {
         let _ = session.apply(Command::Budget { ms: Some(BUDGET_MS) });
     }
     let m = session.mechanism();
-    if describe::is_driven(m) && describe::stays(m) {
+    if (describe::is_driven(m) || !m.softs().is_empty()) && describe::stays(m) {
         let _ = session.apply(Command::Run { on: true });
     }
 }
