@@ -33,6 +33,7 @@ export interface Overlays {
   forces: boolean;
   contacts: boolean;
   skins: boolean;
+  strain: boolean;
 }
 
 type Listener<T> = (value: T) => void;
@@ -54,6 +55,7 @@ export class App {
     forces: false,
     contacts: false,
     skins: true,
+    strain: false,
   };
   /** Frames received since the page was opened. */
   frames = 0;

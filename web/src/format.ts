@@ -35,4 +35,4 @@ export function gapWords(f: { gap: number; gapAngle: number }, tolerance: number
 }
 
 /** So many of something, one of which has no s. */
-export const many = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+export const many = (n: number, what: string, several = `${what}s`): string => `${n} ${n === 1 ? what : several}`;

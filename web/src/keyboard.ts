@@ -44,7 +44,8 @@ export class Keyboard {
     if (this.p.hands.has(HAND)) return true;
     const count = app.scene?.solids.length ?? 0;
     let i = app.selection?.kind === 'solid' ? app.selection.id + by : by > 0 ? 1 : count - 1;
-    while (i > 0 && i < count && !this.p.solids.isMovable(i)) i += by;
+    // Of a soft body's vertices one is enough.
+    while (i > 0 && i < count && !(this.p.solids.isMovable(i) && this.p.solids.isWhole(i))) i += by;
     if (i < 1 || i >= count) {
       app.select(null);
       return false;

@@ -17,6 +17,7 @@ import { inspector } from './panels/inspector';
 import { outline } from './panels/outline';
 import { plots as plotsPanel } from './panels/plots';
 import { settings } from './panels/settings';
+import { strainLegend } from './panels/legend';
 import { text as textPanel } from './panels/text';
 import { tools } from './panels/tools';
 import { transport } from './panels/transport';
@@ -72,6 +73,7 @@ const tethers = new Tethers(
   layer,
   (hand) => hands.isSight(hand),
   (solid) => overlays.isAtLimit(solid),
+  (solid) => solids.vertex(solid) !== null,
 );
 const follow = new Follow(app, stage, solids);
 stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, tethers.group);
@@ -97,7 +99,7 @@ function dropPointers(): void {
 }
 const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing, handles, follow: () => follow.toggle(), build, remove: () => selected.remove_(), copy: () => selected.copy(), dropPointers });
 const toolbar = tools(app, build);
-view.append(toolbar);
+view.append(toolbar, strainLegend(app));
 const selected = inspector(app, solids, overlays, {
   normal: () => build.normal,
   trace: (solid) => void traces.trace(solid, new THREE.Vector3(...app.scene!.solids[solid]!.center)),
@@ -314,6 +316,7 @@ app.on('released', (numbers) => {
 app.on('selection', remark);
 app.on('overlays', (o) => {
   for (const s of [solids, ...ghosts]) s.dress(o.skins);
+  solids.strain(o.strain);
   refresh();
 });
 app.on('picking', (on) => view.classList.toggle('picking', on));

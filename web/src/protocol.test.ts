@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeLink, encodeLink } from './link';
 import { digits, gapWords, length } from './format';
-import { CONTACT, GRAB, HEADER_BYTES, MAGIC, STATS, contactForce, decodeEvent, decodeFrame, isAsleep, isOver } from './protocol';
+import { CONTACT, GRAB, HEADER_BYTES, MAGIC, STATS, contactForce, decodeEvent, decodeFrame, isAsleep, isOver, type SceneMessage } from './protocol';
 
 /** A frame as the server writes it: two solids, one grab, one open joint, one force, one ghost, one contact. */
 function sample(): ArrayBuffer {
@@ -15,9 +15,56 @@ function sample(): ArrayBuffer {
   view.setFloat32(HEADER_BYTES + 4 * 16, -1, true);
   view.setFloat32(HEADER_BYTES + 4 * 17, 3, true);
   view.setFloat32(HEADER_BYTES + 4 * 30, 1, true);
+  view.setFloat32(HEADER_BYTES + 4 * 33, 0, true);
   view.setUint32(buffer.byteLength - 4, 0b10, true);
   return buffer;
 }
+
+/** Solid 1, a sheet of three vertices, solid 5, one vertex, and a ghost of all that. */
+function soft(): ArrayBuffer {
+  const compact = 2 * 7 + 4 * 3;
+  const floats = STATS + 4 + 2 * compact;
+  const buffer = new ArrayBuffer(HEADER_BYTES + 4 * floats);
+  const view = new DataView(buffer);
+  [MAGIC, 9, 4, 0, 6, 0, 0, 1, 0, 0, 0, 0].forEach((w, i) => view.setUint32(4 * i, w, true));
+  view.setFloat32(HEADER_BYTES + 4 * 33, 2, true);
+  [2, 3, 6, 1].forEach((w, i) => view.setUint32(HEADER_BYTES + 4 * (STATS + i), w, true));
+  for (let i = 0; i < 2 * compact; i++) view.setFloat32(HEADER_BYTES + 4 * (STATS + 4 + i), i + 1, true);
+  return buffer;
+}
+
+describe('frames with soft bodies', () => {
+  it('have poses of vertices where their numbers say, without a turn', () => {
+    const f = decodeFrame(soft())!;
+    const of = (poses: Float32Array, solid: number) => [...poses.subarray(7 * (solid - 1), 7 * solid)];
+    expect(f.poses.length).toBe(42);
+    expect(of(f.poses, 1)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(of(f.poses, 5)).toEqual([8, 9, 10, 11, 12, 13, 14]);
+    expect([2, 3, 4, 6].map((i) => of(f.poses, i))).toEqual([15, 18, 21, 24].map((x) => [x, x + 1, x + 2, 0, 0, 0, 1]));
+    expect(of(f.ghosts[0]!, 3)).toEqual([44, 45, 46, 0, 0, 0, 1]);
+  });
+
+  it('are refused where bodies overlap or reach beyond the last solid', () => {
+    for (const [word, value] of [[1, 9], [2, 4], [3, 2], [0, 0]] as const) {
+      const bad = soft();
+      new DataView(bad).setUint32(HEADER_BYTES + 4 * (STATS + word), value, true);
+      expect(decodeFrame(bad)).toBeNull();
+    }
+  });
+});
+
+describe('scenes with soft bodies', () => {
+  it('get their vertices among the solids', () => {
+    const solid = (name: string) => ({ name, kind: 'dynamic', shapes: [] });
+    const body = (name: string, first: number, sides: number[], fixed: number[]) => ({ name, first, sides, fixed, mass: 6, color: [1, 0, 0], line: 3 });
+    const event = { v: 1, event: 'scene', solids: [solid('world'), solid('a'), solid('b')], softs: [body('s', 2, [2, 3], [1]), body('m', 9, [2], [])] };
+    const scene = decodeEvent(JSON.stringify(event)) as SceneMessage;
+    expect(scene.solids.map((s) => s.name)).toEqual(['world', 'a', 's.0.0', 's.1.0', 's.0.1', 's.1.1', 's.0.2', 's.1.2', 'b', 'm.0', 'm.1']);
+    expect(scene.solids[3]).toMatchObject({ kind: 'fixed', soft: 0, mass: 1, line: 3 });
+    expect([scene.solids[4]!.kind, scene.solids[10]!.soft]).toEqual(['dynamic', 1]);
+    expect((decodeEvent('{"v":1,"event":"scene","solids":[]}') as SceneMessage).softs).toEqual([]);
+  });
+});
 
 describe('pose frames', () => {
   it('are read to the last number', () => {

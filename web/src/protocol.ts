@@ -5,11 +5,12 @@
  *       · forces f · words w of the sleepers
  *   f64 time
  *   f32 × STATS
- *   n × 7 poses (x y z, quaternion x y z w), the world left out
+ *   b × 2 u32: the first vertex and the number of vertices of each soft body; b is one of the stats
+ *   poses of solids (x y z, quaternion x y z w), world and vertices left out; then the places of all vertices (x y z)
  *   g × GRAB grabs
  *   k × 7 open joints (joint, from, to)
  *   f × 4 joint forces (joint, force on its second solid)
- *   c × n × 7 poses of the methods under comparison
+ *   c × the poses of the methods under comparison, likewise
  *   p × CONTACT points of contact (two solids, point, normal from the first to the second, force on the second, friction,
  *       1 where it slides); p is one of the stats
  *   w × u32: a bit for every solid that sleeps; none where all are awake
@@ -20,7 +21,7 @@
 export const PROTOCOL = 1;
 export const MAGIC = 0x3146574c;
 export const HEADER_BYTES = 56;
-export const STATS = 33;
+export const STATS = 34;
 export const GRAB = 16;
 export const CONTACT = 13;
 export const POSE = 7;
@@ -68,6 +69,29 @@ export interface SolidInfo {
   center: Vec3;
   line: number;
   shapes: ShapeInfo[];
+  /** It is a vertex of this soft body. */
+  soft?: number;
+}
+
+/** Cloth, a rope or a soft solid. Vertices are counted from its first one. */
+export interface SoftInfo {
+  name: string;
+  kind: 'cloth' | 'rope' | 'tetra';
+  /** Its first vertex among the solids. */
+  first: number;
+  /** Vertices along each side of a grid; of a mesh their number. */
+  sides: number[];
+  mass: number;
+  /** Vertices that never move. */
+  fixed: number[];
+  color: Vec3;
+  /** Whole thickness, metres, and how thick a rope is drawn. */
+  thickness: number;
+  radius: number;
+  triangles: number[];
+  /** Kinds of springs: length at rest, strain at the limit (`null`: none), pairs of vertices. */
+  springs: { length: number; limit: number | null; ends: number[] }[];
+  line: number;
 }
 
 export interface LimitInfo {
@@ -121,7 +145,9 @@ export interface SceneMessage {
   text: string;
   center: Vec3;
   radius: number;
+  /** Vertices of soft bodies among them; they are not on the wire, see `withVertices`. */
   solids: SolidInfo[];
+  softs: SoftInfo[];
   joints: JointInfo[];
   skins: SkinInfo[];
   diagnostics: DiagnosticInfo[];
@@ -331,6 +357,69 @@ export interface Frame {
   asleep: Uint32Array | null;
 }
 
+export const vertexCount = (soft: Pick<SoftInfo, 'sides'>): number => soft.sides.reduce((n, side) => n * side, 1);
+
+/** What a vertex is called: by its place in the grid, or its number in a mesh. */
+export function vertexName(soft: Pick<SoftInfo, 'name' | 'sides'>, vertex: number): string {
+  let name = soft.name;
+  for (const side of soft.sides) {
+    name += `.${vertex % side}`;
+    vertex = Math.floor(vertex / side);
+  }
+  return name;
+}
+
+/** A scene as it came, with the vertices of its soft bodies among the solids. */
+export function withVertices(scene: SceneMessage): SceneMessage {
+  if (!(scene.softs?.length > 0)) return { ...scene, softs: [] };
+  const solids: SolidInfo[] = [];
+  const own = scene.solids.slice();
+  const bodies = scene.softs.map((soft, k) => ({ soft, k })).sort((a, b) => a.soft.first - b.soft.first);
+  for (const { soft, k } of bodies) {
+    while (solids.length < soft.first && own.length > 0) solids.push(own.shift()!);
+    const count = vertexCount(soft);
+    const fixed = new Set(soft.fixed);
+    for (let i = 0; i < count; i++) {
+      solids.push({
+        name: vertexName(soft, i),
+        kind: fixed.has(i) ? 'fixed' : 'dynamic',
+        particle: true,
+        color: soft.color,
+        mass: soft.mass / count,
+        center: [0, 0, 0],
+        line: soft.line,
+        shapes: [],
+        soft: k,
+      });
+    }
+  }
+  return { ...scene, solids: [...solids, ...own] };
+}
+
+/** Poses of all solids, of a frame's: vertices have no turn there. */
+function spread(compact: Float32Array, count: number, bodies: Uint32Array): Float32Array {
+  if (bodies.length === 0) return compact;
+  const poses = new Float32Array(POSE * count);
+  let vertices = 0;
+  for (let b = 1; b < bodies.length; b += 2) vertices += bodies[b]!;
+  let [solid, from, vertex] = [1, 0, POSE * (count - vertices)];
+  const rigid = (until: number) => {
+    for (; solid < until; solid++, from += POSE) poses.set(compact.subarray(from, from + POSE), POSE * (solid - 1));
+  };
+  for (let b = 0; b < bodies.length; b += 2) {
+    rigid(bodies[b]!);
+    for (const end = solid + bodies[b + 1]!; solid < end; solid++, vertex += 3) {
+      const to = POSE * (solid - 1);
+      poses[to] = compact[vertex]!;
+      poses[to + 1] = compact[vertex + 1]!;
+      poses[to + 2] = compact[vertex + 2]!;
+      poses[to + 6] = 1;
+    }
+  }
+  rigid(count + 1);
+  return poses;
+}
+
 /** Reads a pose frame; `null` for bytes that are none. */
 export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   if (buffer.byteLength < HEADER_BYTES + 4 * STATS || buffer.byteLength % 4 !== 0) return null;
@@ -343,14 +432,26 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   if (words !== 0 && words !== Math.ceil(count / 32)) return null;
   const contactCount = view.getFloat32(HEADER_BYTES + 4 * 30, true);
   if (!Number.isInteger(contactCount) || contactCount < 0) return null;
+  const bodyCount = view.getFloat32(HEADER_BYTES + 4 * 33, true);
+  if (!Number.isInteger(bodyCount) || bodyCount < 0 || buffer.byteLength < HEADER_BYTES + 4 * (STATS + 2 * bodyCount)) return null;
+  const bodies = new Uint32Array(buffer, HEADER_BYTES + 4 * STATS, 2 * bodyCount);
+  let [vertices, next] = [0, 1];
+  for (let b = 0; b < bodies.length; b += 2) {
+    // One behind the other, and none of them beyond the last solid.
+    if (bodies[b]! < next) return null;
+    next = bodies[b]! + bodies[b + 1]!;
+    vertices += bodies[b + 1]!;
+  }
+  if (next > count + 1) return null;
+  const compact = POSE * (count - vertices) + 3 * vertices;
   const floats =
-    STATS + POSE * count + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * POSE * count + CONTACT * contactCount + words;
+    STATS + 2 * bodyCount + compact + GRAB * grabCount + 7 * gapCount + 4 * forceCount + ghostCount * compact + CONTACT * contactCount + words;
   if (buffer.byteLength !== HEADER_BYTES + 4 * floats) return null;
   // Every platform with WebGL is little endian, so the bytes can be used where they are.
   const f = new Float32Array(buffer, HEADER_BYTES, floats);
   const vec = (i: number): Vec3 => [f[i]!, f[i + 1]!, f[i + 2]!];
-  let at = STATS;
-  const poses = f.subarray(at, (at += POSE * count));
+  let at = STATS + 2 * bodyCount;
+  const poses = spread(f.subarray(at, (at += compact)), count, bodies);
   const grabs: Grab[] = [];
   for (let i = 0; i < grabCount; i++, at += GRAB) {
     grabs.push({
@@ -371,7 +472,7 @@ export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   const forces: Frame['forces'] = [];
   for (let i = 0; i < forceCount; i++, at += 4) forces.push({ joint: f[at]!, force: vec(at + 1) });
   const ghosts: Float32Array[] = [];
-  for (let i = 0; i < ghostCount; i++) ghosts.push(f.subarray(at, (at += POSE * count)));
+  for (let i = 0; i < ghostCount; i++) ghosts.push(spread(f.subarray(at, (at += compact)), count, bodies));
   const contacts: Contact[] = [];
   for (let i = 0; i < contactCount; i++, at += CONTACT) {
     contacts.push({
@@ -463,7 +564,8 @@ export function decodeEvent(text: string): ServerEvent | null {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return null;
     const { v, event } = value as { v?: unknown; event?: unknown };
-    return v === PROTOCOL && typeof event === 'string' ? (value as ServerEvent) : null;
+    if (v !== PROTOCOL || typeof event !== 'string') return null;
+    return event === 'scene' ? withVertices(value as SceneMessage) : (value as ServerEvent);
   } catch {
     return null;
   }

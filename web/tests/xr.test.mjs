@@ -223,6 +223,38 @@ test('another scene comes as large as the one before, and stands in front of the
   await looks(3);
 });
 
+test('a sheet is held where the ray meets it, and by a hand that is near', async () => {
+  const text = 'scene gravity 0 0 0; end cloth s: grid 9 9 spacing 0.1; mass 1; stretch 100 1; shear 50 1; pin 0 0; end';
+  await command(page, { do: 'set-text', text });
+  await page.waitForFunction(() => linkwork.app.scene.softs.length === 1 && linkwork.app.frame !== null);
+  await command(page, { do: 'mode', mode: 'dynamic' });
+  await command(page, { do: 'run', on: true });
+  await looks(4);
+  const at = await world('s.6.3', [0.03, -0.02, 0]);
+  await place('right', [at[0], at[1], at[2] + 1]);
+  await looks();
+  await press('right', 'trigger', 1);
+  await held(1);
+  assert.equal(await name((await grabs())[0].solid), 's.6.3');
+  const corner = await world('s.2.7', [0, 0, 0]);
+  await place('left', [corner[0], corner[1], corner[2] + 0.02]);
+  await looks();
+  await press('left', 'squeeze', 1);
+  await held(2);
+  const names = await Promise.all((await grabs()).map((g) => name(g.solid)));
+  assert.ok(names.includes('s.6.3') && names.some((n) => /^s\.[1-3]\.[6-8]$/.test(n)), names.join());
+  await place('right', [at[0], at[1], at[2] + 1.15]);
+  await until('it follows the ray', async () => (await world('s.6.3', [0, 0, 0]))[2] > 0.1);
+  await press('right', 'trigger', 0);
+  await press('left', 'squeeze', 0);
+  await held(0);
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: '' } }));
+  await page.waitForFunction(() => linkwork.app.scene.name.endsWith('fourbar.lw') && linkwork.app.frame !== null);
+  await command(page, { do: 'run', on: false });
+  await command(page, { do: 'mode', mode: 'kinematic' });
+  await looks(3);
+});
+
 test('leaving VR lets go and gives the view back', async () => {
   const a = await world('coupler', [0.9, 0.7, 0]);
   await place('right', [a[0], a[1], a[2] + 1]);

@@ -10,7 +10,7 @@ use crate::scene::{self, Loaded};
 use crate::simulate::{self, Ended, Finished, Moment, Options, Setup, Totals};
 use crate::terminal::{self, Paint, RunBar};
 use clap::builder::PossibleValuesParser;
-use linkwork::formats::{RecordInfo, animated_glb_with_skins, csv, json_record, snapshot};
+use linkwork::formats::{RecordInfo, animated_glb_told, csv, json_record, snapshot};
 use linkwork::graph::Graph;
 use linkwork::rows::Gaps;
 use linkwork::step::Reaction;
@@ -293,7 +293,11 @@ impl Sinks {
         for r in self.framed {
             let m = loaded.mechanism();
             let bytes = match r.format {
-                Format::Glb => animated_glb_with_skins(m, &frames, &loaded.surfaces()),
+                Format::Glb => {
+                    let (bytes, cut) = animated_glb_told(m, &frames, &loaded.surfaces());
+                    cut.iter().for_each(|words| terminal::note(&format!("{}: {words}", r.path.display())));
+                    bytes
+                }
                 _ => {
                     let info = RecordInfo {
                         scene: loaded.title(),

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 fn scenes() -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
-    let mut all: Vec<_> = std::fs::read_dir(folder)
+    let mut all: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|e| e.unwrap().path())
         .filter(|p| p.extension().is_some_and(|e| e == "lw"))
@@ -18,6 +18,11 @@ fn scenes() -> Vec<(String, String)> {
         .collect();
     all.sort();
     assert!(all.len() >= 15);
+    // Soft bodies, whose vertices it holds.
+    for name in ["cloth", "rope", "tetra"] {
+        let text = std::fs::read_to_string(folder.join("features").join(format!("{name}.lw"))).unwrap();
+        all.push((name.to_owned(), text));
+    }
     all
 }
 

@@ -4,6 +4,7 @@ import * as THREE from 'three';
 import type { App } from '../app';
 import * as command from '../commands';
 import { h, icon } from '../dom';
+import { digits } from '../format';
 import type { DriveInfo, JointInfo, LimitInfo, SolidInfo } from '../protocol';
 import { type Block, append, freshName, jointBlock, num, nums, parse, removeBlock, setClause, setNumber, solidBlock } from '../scenetext';
 import type { Overlays } from '../view/overlays';
@@ -125,6 +126,22 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         'div',
         { class: 'row' },
         h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
+        h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
+      ),
+    ];
+  };
+
+  /** Of a vertex: what it belongs to. The body itself is changed in the text. */
+  const vertexFields = (id: number): Node[] => {
+    const soft = app.scene!.softs[app.scene!.solids[id]!.soft!]!;
+    const limits = [...new Set(soft.springs.map((s) => s.limit))];
+    const limit = limits.length === 1 && limits[0] !== null ? `, stretches by ${digits(100 * limits[0]!)} % at most` : '';
+    return [
+      h('p', { class: 'hint' }, `A vertex of ${soft.name}: ${soft.kind}, ${soft.sides.join(' × ')} vertices, ${digits(soft.mass)} kg${limit}.`),
+      h(
+        'div',
+        { class: 'row' },
+        h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace it'),
         h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
       ),
     ];
@@ -294,7 +311,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     whom = `${s.kind} ${s.id}`;
     const focus = box.contains(document.activeElement) ? document.activeElement!.id || (document.activeElement as HTMLElement).dataset.kind : null;
     const name = (s.kind === 'solid' ? app.scene!.solids : app.scene!.joints)[s.id]!.name;
-    box.replaceChildren(h('h3', {}, name), ...(s.kind === 'solid' ? solidFields(s.id) : jointFields(s.id)));
+    box.replaceChildren(h('h3', {}, name), ...(s.kind === 'joint' ? jointFields(s.id) : app.scene!.solids[s.id]!.soft === undefined ? solidFields(s.id) : vertexFields(s.id)));
     // The field that was just changed stays in hand.
     const again = focus ? (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`)) : null;
     again?.focus();

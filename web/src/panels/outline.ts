@@ -4,7 +4,7 @@ import type { App } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
 import { digits, gapWords, many } from '../format';
-import type { JointInfo, SceneMessage, Vec3 } from '../protocol';
+import { type JointInfo, type SceneMessage, type Vec3, vertexCount } from '../protocol';
 import type { Panel } from './dock';
 
 /** Names of joints that picking two solids can make. */
@@ -113,6 +113,42 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     );
   };
 
+  const softRow = (scene: SceneMessage, k: number) => {
+    const soft = scene.softs[k]!;
+    const count = vertexCount(soft);
+    const fixed = new Set(soft.fixed);
+    let last = count - 1;
+    while (last > 0 && fixed.has(last)) last--;
+    const id = soft.first + last;
+    const swatch = h('i', { class: 'swatch', 'aria-hidden': 'true' });
+    swatch.style.background = `rgb(${soft.color.map((c) => Math.round(255 * c)).join()})`;
+    const choose = () => app.scene?.solids[app.selection?.kind === 'solid' ? app.selection.id : -1]?.soft === k || app.select({ kind: 'solid', id });
+    return h(
+      'li',
+      { 'data-soft': k },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'item',
+          title: `${many(count, 'vertex', 'vertices')}, ${digits(soft.mass)} kg`,
+          onclick: choose,
+          ondblclick: () => hooks.reveal(soft.line),
+          onfocus: choose,
+          onkeydown: (e: KeyboardEvent) => {
+            if (e.key === 'Enter') {
+              e.preventDefault();
+              hooks.grab(id);
+            }
+          },
+        },
+        swatch,
+        h('span', { class: 'name' }, soft.name),
+        h('span', { class: 'what' }, `${soft.kind} · ${soft.sides.join(' × ')}`),
+      ),
+    );
+  };
+
   const jointRow = (joint: JointInfo, i: number) => {
     const box = h('input', {
       type: 'checkbox',
@@ -170,8 +206,11 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     said = scene.joints.length;
     // Thousands of rows would cost more than they tell; the filter reaches the rest.
     const most = 600;
-    const rows = scene.solids.slice(1, most).map((_, k) => solidRow(scene, k + 1));
-    solidsTitle.textContent = `${many(scene.solids.length - 1, 'solid')}${scene.solids.length > most ? ` (${most} listed)` : ''}`;
+    const whole = scene.solids.flatMap((s, i) => (i > 0 && s.soft === undefined ? [i] : []));
+    const rows = [...scene.softs.map((_, k) => softRow(scene, k)), ...whole.slice(0, most).map((i) => solidRow(scene, i))];
+    const soft = scene.softs.length > 0 ? [many(scene.softs.length, 'soft body', 'soft bodies')] : [];
+    const rigid = whole.length > 0 || soft.length === 0 ? [`${many(whole.length, 'solid')}${whole.length > most ? ` (${most} listed)` : ''}`] : [];
+    solidsTitle.textContent = [...soft, ...rigid].join(', ');
     jointsTitle.textContent = `${many(scene.joints.length, 'constraint')}${scene.joints.length > most ? ` (${most} listed)` : ''}`;
     const active = document.activeElement;
     const keep = active?.closest('li')?.dataset;
@@ -189,7 +228,8 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     const s = app.selection;
     for (const old of element.querySelectorAll('.chosen')) old.classList.remove('chosen');
     if (!s) return;
-    const row = element.querySelector(`[data-${s.kind}="${s.id}"]`);
+    const soft = s.kind === 'solid' ? app.scene?.solids[s.id]?.soft : undefined;
+    const row = element.querySelector(soft === undefined ? `[data-${s.kind}="${s.id}"]` : `[data-soft="${soft}"]`);
     row?.classList.add('chosen');
     if (row && !row.contains(document.activeElement)) row.scrollIntoView({ block: 'nearest' });
     if (s.kind === 'joint') {

@@ -19,6 +19,7 @@ const OVERLAYS: [keyof Overlays, string, string][] = [
   ['forces', 'Forces', 'of joints and hands'],
   ['contacts', 'Contacts', 'points, forces and friction cones; blue: sticks, orange: slides'],
   ['skins', 'Skins', 'off: the solids beneath them'],
+  ['strain', 'Strain', 'of cloth, ropes and soft solids, as colour'],
 ];
 
 export function settings(app: App): Panel {
@@ -112,6 +113,7 @@ export function settings(app: App): Panel {
     });
     const row = h('label', { class: 'check', title: hint }, box, h('span', {}, label), hint ? h('small', {}, hint) : null);
     // Most scenes have none.
+    if (key === 'strain') app.on('scene', (s) => (row.hidden = s.softs.length === 0));
     if (key === 'skins') app.on('scene', (s) => (row.hidden = s.skins.length === 0));
     return row;
   });

@@ -104,7 +104,7 @@ export class Framing {
     const { app, stage } = this;
     const s = app.selection;
     if (!s || !app.scene) return stage.resetView();
-    const only = new Set(s.kind === 'solid' ? [s.id] : app.scene.joints[s.id]!.solids);
+    const only = new Set((s.kind === 'solid' ? [s.id] : app.scene.joints[s.id]!.solids).flatMap((i) => this.solids.mates(i)));
     const box = this.solids.bounds(only).applyMatrix4(stage.root.matrixWorld);
     if (box.isEmpty()) return stage.resetView();
     const radius = Math.max(0.5 * box.getSize(new THREE.Vector3()).length(), 0.05 * stage.radius);
@@ -122,8 +122,13 @@ export class Framing {
     let some = false;
     for (let i = 1; i < scene.solids.length; i++) {
       const s = scene.solids[i]!;
-      if (s.kind !== 'dynamic' || s.shapes.length === 0) continue;
+      if (s.kind !== 'dynamic' || (s.shapes.length === 0 && s.soft === undefined)) continue;
       some = true;
+      if (s.soft !== undefined) {
+        p.setFromMatrixPosition(this.solids.matrices[i]!).applyMatrix4(toClip);
+        if (Math.abs(p.x) < 1 && Math.abs(p.y) < 1 && Math.abs(p.z) < 1) seen.expandByPoint(new THREE.Vector2(p.x, p.y));
+        continue;
+      }
       // The middle, and the ends of its first shape: of a long bar one end may still be there.
       const first = s.shapes[0]!;
       const half = 0.5 * (first.length ?? Math.max(...(first.size ?? [0])));

@@ -88,7 +88,7 @@ export class Freedoms {
     const found: Arrow[] = [];
     let most = 0;
     scene.solids.forEach((solid, i) => {
-      if (i === 0 || solid.kind !== 'dynamic') return;
+      if (i === 0 || solid.kind !== 'dynamic' || solid.soft !== undefined) return;
       const [x, y, z, a, b, c] = motion.slice(6 * (i - 1), 6 * i) as [number, number, number, number, number, number];
       const centre = new THREE.Vector3(...solid.center).applyMatrix4(this.solids.matrices[i]!);
       const own = ends.filter((e) => e.solid === i).map((e) => e.at);

@@ -181,7 +181,7 @@ export class Overlays {
     }
     if (overlays.centres) {
       this.scene?.solids.forEach((s, i) => {
-        if (i === 0 || s.kind !== 'dynamic') return;
+        if (i === 0 || s.kind !== 'dynamic' || s.soft !== undefined) return;
         const at = v().fromArray(s.center).applyMatrix4(this.solids.matrices[i]!);
         const size = 0.9 * r;
         this.overDots.dot(at, 0.4 * size, ink().centre);

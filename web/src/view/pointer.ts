@@ -89,12 +89,18 @@ export class Pointer {
     e.stopImmediatePropagation();
     e.preventDefault();
     this.stage.canvas.setPointerCapture(e.pointerId);
-    const by = arrow?.by ?? { x: 0, y: 0 };
+    const by = arrow?.by ?? this.aside(hit, e);
     const clip = this.stage.toClip(e.clientX - by.x, e.clientY - by.y);
     this.drags.set(e.pointerId, { start: { x: e.clientX, y: e.clientY }, moved: false, clip, by });
     const mode: GrabMode = e.altKey ? 'pull' : e.shiftKey ? 'pin-pose' : this.app.grabMode;
     this.hands.begin(`pointer ${e.pointerId}`, hit.solid, hit.point, mode, undefined, true);
     this.stage.invalidate();
+  }
+
+  /** A vertex is held though the pointer is beside it: it does not jump. */
+  private aside(hit: Hit, e: PointerEvent): { x: number; y: number } {
+    const at = this.solids.vertex(hit.solid) ? this.stage.toPage(hit.point) : null;
+    return at ? { x: e.clientX - at.x, y: e.clientY - at.y } : { x: 0, y: 0 };
   }
 
   private move(e: PointerEvent): void {

@@ -34,7 +34,7 @@ export function writePoses(scene: SceneMessage, before: ArrayLike<number>, now: 
   let text = scene.text;
   const moved = new Set<number>();
   scene.solids.forEach((solid, i) => {
-    if (i === 0 || solid.kind !== 'dynamic') return;
+    if (i === 0 || solid.kind !== 'dynamic' || solid.soft !== undefined) return;
     const k = 7 * (i - 1);
     let off = 0;
     for (let c = 0; c < 7; c++) off = Math.max(off, Math.abs(now[k + c]! - before[k + c]!));

@@ -7,6 +7,7 @@ import * as THREE from 'three';
 import { mergeVertices } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import { isAsleep, type SceneMessage, type ShapeInfo } from '../protocol';
 import { type Skin, skinsOf } from './skins';
+import { Soft } from './softs';
 import { dark } from './stage';
 
 interface Instance {
@@ -119,6 +120,7 @@ function isLevel(scene: SceneMessage, kind: string, shape: ShapeInfo): boolean {
   return kind === 'fixed' && (scene.up === 'z' ? normal.z : normal.y) > 0.999;
 }
 
+const DOT = new THREE.SphereGeometry(1, 14, 10);
 const matrix = new THREE.Matrix4();
 const one = new THREE.Vector3(1, 1, 1);
 
@@ -144,6 +146,13 @@ export class Solids {
   private paints = new Map<string, THREE.ShaderMaterial>();
   private movable: boolean[] = [];
   private skins: Skin[] = [];
+  readonly softs: Soft[] = [];
+  /** The soft body of each vertex, -1 for solids. */
+  private bodies: number[] = [];
+  /** Soft bodies show how much they are stretched. */
+  private strained = false;
+  /** Dots at vertices that stand out. */
+  private dots = new Map<number, THREE.Mesh>();
   private dressed = true;
   private floors: { solid: number; at: THREE.Vector3 }[] = [];
 
@@ -160,6 +169,9 @@ export class Solids {
       (skin.mesh.material as THREE.Material).dispose();
       skin.dispose();
     }
+    for (const soft of this.softs) soft.dispose();
+    this.softs.length = 0;
+    this.dots.clear();
     for (const g of this.hulls.values()) g.dispose();
     this.hulls.clear();
     this.rims = [];
@@ -173,6 +185,9 @@ export class Solids {
     this.movable = scene.solids.map((s) => s.kind === 'dynamic');
     for (let i = 0; i < scene.solids.length; i++) this.matrices.push(new THREE.Matrix4());
     this.skins = skinsOf(scene, this.tint);
+    this.bodies = scene.solids.map((s) => s.soft ?? -1);
+    this.softs.push(...scene.softs.map((info) => new Soft(info, this.tint)));
+    this.dotSize = 0.008 * scene.radius;
     const groups = new Map<string, { shape: ShapeInfo; instances: Instance[] }>();
     scene.solids.forEach((solid, i) => {
       for (const shape of solid.shapes) {
@@ -204,6 +219,7 @@ export class Solids {
       this.group.add(mesh);
     }
     for (const skin of this.skins) this.group.add(skin.mesh);
+    for (const soft of this.softs) this.group.add(soft.mesh);
     this.repaint();
     this.dress(this.dressed);
   }
@@ -221,7 +237,14 @@ export class Solids {
 
   /** Puts every solid where a frame says. The world and its wires stay. */
   pose(poses: Float32Array): void {
-    for (let i = 1; i < this.matrices.length; i++) poseMatrix(poses, 7 * (i - 1), this.matrices[i]!);
+    for (let i = 1; i < this.matrices.length; i++) {
+      const at = 7 * (i - 1);
+      // Thousands of vertices, which do not turn.
+      if (this.bodies[i]! >= 0) this.matrices[i]!.setPosition(poses[at]!, poses[at + 1]!, poses[at + 2]!);
+      else poseMatrix(poses, at, this.matrices[i]!);
+    }
+    for (const soft of this.softs) soft.pose(poses, this.strained);
+    for (const [solid, dot] of this.dots) dot.position.setFromMatrixPosition(this.matrices[solid]!);
     for (const { mesh, instances } of this.batches) {
       instances.forEach(({ solid, local }, k) => mesh.setMatrixAt(k, matrix.multiplyMatrices(this.matrices[solid]!, local)));
       mesh.instanceMatrix.needsUpdate = true;
@@ -238,6 +261,7 @@ export class Solids {
     this.group.remove(...this.rims.filter((r) => r.solid === solid).map((r) => r.mesh));
     this.rims = this.rims.filter((r) => r.solid !== solid);
     for (const skin of this.skins) if (skin.solids.has(solid)) skin.outline(solid, null);
+    if (this.bodies[solid]! >= 0) return this.dot(solid, mark);
     if (mark !== 'none') {
       const shade = RIMS[mark][dark.matches ? 'dark' : 'light'];
       const name = `${mark} ${shade}`;
@@ -261,6 +285,48 @@ export class Solids {
     this.paint(solid);
   }
 
+  /** A vertex that stands out has a dot; a hovering pointer needs none. */
+  private dot(solid: number, mark: Mark): void {
+    const old = this.dots.get(solid);
+    if (old) {
+      this.group.remove(old);
+      (old.material as THREE.Material).dispose();
+      this.dots.delete(solid);
+    }
+    if (mark === 'none' || mark === 'hover') return;
+    const color = RIMS[mark][dark.matches ? 'dark' : 'light'];
+    const dot = new THREE.Mesh(DOT, new THREE.MeshBasicMaterial({ color, toneMapped: false, depthTest: false, transparent: true }));
+    dot.renderOrder = 15;
+    dot.scale.setScalar(this.dotSize);
+    dot.position.setFromMatrixPosition(this.matrices[solid]!);
+    this.dots.set(solid, dot);
+    this.group.add(dot);
+  }
+  private dotSize = 0.01;
+
+  /** Colours soft bodies by strain, or in their own colours. */
+  strain(on: boolean): void {
+    this.strained = on;
+  }
+
+  /** The soft body of a vertex, with the vertex's number in it. */
+  vertex(solid: number): { soft: Soft; vertex: number } | null {
+    const soft = this.softs[this.bodies[solid] ?? -1];
+    return soft ? { soft, vertex: solid - soft.info.first } : null;
+  }
+
+  /** It is no vertex, or the one that stands for its body. */
+  isWhole(solid: number): boolean {
+    const v = this.vertex(solid);
+    return !v || v.vertex === v.soft.middle;
+  }
+
+  /** What is looked at with a solid: of a vertex its whole body. */
+  mates(solid: number): number[] {
+    const v = this.vertex(solid);
+    return v ? Array.from({ length: v.soft.count }, (_, k) => v.soft.info.first + k) : [solid];
+  }
+
   /** What sleeps is paler, until something wakes it. True when that has changed. */
   rest(asleep: Uint32Array | null): boolean {
     const before = { asleep: this.asleep };
@@ -268,6 +334,7 @@ export class Solids {
     let any = false;
     if (before.asleep === null && asleep === null) return any;
     for (let i = 1; i < this.colors.length; i++) {
+      if (!this.isWhole(i)) continue;
       if (isAsleep(before, i) === isAsleep(this, i)) continue;
       this.paint(i);
       any = true;
@@ -290,6 +357,7 @@ export class Solids {
 
   /** Paints the skins that a solid wears; all of them without one. */
   private repaint(solid?: number): void {
+    for (const soft of this.softs) soft.paint((own) => this.shade(soft.info.first + soft.middle, own));
     for (const skin of this.skins) {
       if (solid !== undefined && !skin.solids.has(solid)) continue;
       if (this.tint === null) skin.paint((s, own) => this.shade(s, own ?? this.colors[s]!));
@@ -318,6 +386,16 @@ export class Solids {
         best = { solid: hit.solid, point: this.group.worldToLocal(hit.point), distance: hit.distance };
       }
     }
+    if (this.softs.length > 0) {
+      const local = ray.ray.clone().applyMatrix4(matrix.copy(this.group.matrixWorld).invert());
+      for (const soft of this.softs) {
+        const hit = soft.pick(local);
+        if (!hit || (best && hit.distance >= best.distance)) continue;
+        // It is the vertex that can be held.
+        best = { solid: soft.info.first + hit.vertex, point: soft.place(hit.vertex), distance: hit.distance };
+        if (hit.normal) best.normal = hit.normal;
+      }
+    }
     for (const { mesh, instances } of this.batches) {
       if (!mesh.visible) continue;
       for (const hit of ray.intersectObject(mesh, false)) {
@@ -336,8 +414,13 @@ export class Solids {
   }
 
   /** The solid whose surface box comes nearest to a point, and how near; for direct grabs. */
-  nearest(point: THREE.Vector3, reach: number): { solid: number; distance: number } | null {
-    let best: { solid: number; distance: number } | null = null;
+  nearest(point: THREE.Vector3, reach: number): { solid: number; distance: number; point?: THREE.Vector3 } | null {
+    let best: { solid: number; distance: number; point?: THREE.Vector3 } | null = null;
+    for (const soft of this.softs) {
+      const near = soft.nearest(point);
+      if (!near || near.distance > reach || (best && near.distance >= best.distance)) continue;
+      best = { solid: soft.info.first + near.vertex, distance: near.distance, point: soft.place(near.vertex) };
+    }
     const inverse = new THREE.Matrix4();
     for (const { mesh, instances } of this.batches) {
       if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
@@ -356,6 +439,9 @@ export class Solids {
   bounds(only?: ReadonlySet<number>): THREE.Box3 {
     const box = new THREE.Box3();
     const part = new THREE.Box3();
+    for (const soft of this.softs) {
+      for (let k = 0; k < soft.count; k++) if (!only || only.has(soft.info.first + k)) box.expandByPoint(soft.place(k));
+    }
     for (const { mesh, instances } of this.batches) {
       if ((mesh.geometry as THREE.PlaneGeometry).type === 'PlaneGeometry') continue;
       if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
@@ -373,6 +459,13 @@ export class Solids {
     const box = new THREE.Box3();
     const part = new THREE.Box3();
     const pose = new THREE.Matrix4();
+    const place = new THREE.Vector3();
+    for (const { info, count } of this.softs) {
+      for (let k = 0; k < count; k++) {
+        const at = 7 * (info.first + k - 1);
+        box.expandByPoint(place.set(poses[at]!, poses[at + 1]!, poses[at + 2]!));
+      }
+    }
     for (const { mesh, instances } of this.batches) {
       if ((mesh.geometry as THREE.PlaneGeometry).type === 'PlaneGeometry') continue;
       if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();

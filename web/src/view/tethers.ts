@@ -99,6 +99,8 @@ export class Tethers {
     private readonly isSight: (hand: number) => boolean,
     /** A joint of this solid is at the end of its range. */
     private readonly isAtLimit: (solid: number) => boolean,
+    /** It is a vertex of a soft body. */
+    private readonly isVertex: (solid: number) => boolean = () => false,
   ) {
     const material = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95, toneMapped: false });
     this.bars = new Marks(this.group, unitBar(), material, 20);
@@ -118,6 +120,10 @@ export class Tethers {
   private tell(grab: Grab, frame: Frame): Tether {
     const grip = new THREE.Vector3(...grab.grip);
     let end = new THREE.Vector3(...grab.target);
+    // Springs need time: a sheet follows no hand where none passes.
+    if (this.isVertex(grab.solid) && (!frame.running || frame.kinematic)) {
+      return { look: 'pull', end, words: frame.kinematic ? 'moves in dynamic mode' : 'moves when you press Play' };
+    }
     if (grab.mode === PULL) {
       const { words, capped } = pullWords(grab, !frame.running && !frame.kinematic);
       return { look: capped ? 'unmet' : 'pull', end, words };

@@ -136,7 +136,7 @@ export class Xr {
     const at = this.stage.root.worldToLocal(new THREE.Vector3().setFromMatrixPosition(c.grip.matrixWorld));
     const near = this.solids.nearest(at, REACH * this.scale);
     // The held point is where the hand is, so that nothing jumps into it.
-    if (near) this.take(c, near.solid, at, c.grip, 'squeeze');
+    if (near) this.take(c, near.solid, near.point ?? at, c.grip, 'squeeze');
     else this.tick(c, 0.15, 15);
   }
 

@@ -1,16 +1,17 @@
 //! The scene as the page needs it: shapes, colours, joints, and where each stands in the text.
 
 use super::frame::pose;
-use linkwork::formats::Figure;
+use linkwork::formats::{Figure, SoftPart};
 use linkwork::graph::Graph;
 use linkwork::scene::{LineIndex, Up};
 use linkwork::session::{Complaint, Session};
 use linkwork::skin::Surface;
 use linkwork::{
     Direction, Drive, DriveAim, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Rotation,
-    Shape, Solid, SolidId, Vector,
+    Shape, SoftBody, SoftSpring, Solid, SolidId, Vector,
 };
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// Endless planes are drawn this many times as large as the mechanism.
 const PLANE: f64 = 12.0;
@@ -22,14 +23,18 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
     let figure = Figure::with_skins(m, session.state(), &skins);
     let lines = LineIndex::new(session.text());
     let graph = Graph::new(m);
+    let line_of = |id: SolidId| match id {
+        SolidId::WORLD => 0,
+        id => lines.place(s.sources.solid(id).start as usize).0,
+    };
+    // Vertices are told of with their bodies: the page knows what they are called.
     let mut solids: Vec<Map<String, Value>> = m
         .solids()
         .iter()
         .enumerate()
-        .map(|(i, solid)| {
-            let id = SolidId(i as u32);
-            let line = if i == 0 { 0 } else { lines.place(s.sources.solid(id).start as usize).0 };
-            describe_solid(solid, line)
+        .map(|(i, solid)| match SolidId(i as u32) {
+            id if m.soft_of(id).is_some() => Map::new(),
+            id => describe_solid(solid, line_of(id)),
         })
         .collect();
     for part in &figure.parts {
@@ -47,6 +52,13 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
             }
         }
     }
+    solids.retain(|s| !s.is_empty());
+    let softs: Vec<Value> = m
+        .softs()
+        .iter()
+        .zip(&figure.softs)
+        .map(|(soft, part)| describe_soft(m, soft, part, line_of(soft.first)))
+        .collect();
     let joints: Vec<Value> = (0..m.joints().len() as u32)
         .map(JointId)
         .map(|id| {
@@ -65,6 +77,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
         "center": figure.center.to_array(),
         "radius": figure.radius,
         "solids": solids,
+        "softs": softs,
         "joints": joints,
         "skins": skins.iter().map(describe_skin).collect::<Vec<_>>(),
         "diagnostics": complaints(session.warnings(), session.text()),
@@ -160,6 +173,46 @@ fn describe_skin(skin: &Surface) -> Value {
     })
 }
 
+/// A soft body: what it is made of, by numbers of its vertices. Springs with a limit (all, where none has one) come by
+/// their kinds, which are few in a grid: length at rest, strain at the limit, ends.
+fn describe_soft(m: &Mechanism, soft: &SoftBody, part: &SoftPart, line: usize) -> Value {
+    let mesh = &soft.mesh;
+    let mut kinds: BTreeMap<[u32; 2], Vec<u32>> = BTreeMap::new();
+    let limited = mesh.springs.iter().any(|s| s.longest.is_finite());
+    let told = |s: &&SoftSpring| s.length > 0.0 && (s.longest.is_finite() || !limited);
+    for spring in mesh.springs.iter().filter(told) {
+        let kind = [spring.length, spring.longest / spring.length - 1.0].map(|x| (x as f32).to_bits());
+        kinds.entry(kind).or_default().extend(spring.ends);
+    }
+    let springs: Vec<Value> = kinds
+        .into_iter()
+        .map(|([length, limit], ends)| {
+            json!({ "length": f32::from_bits(length), "limit": f32::from_bits(limit), "ends": ends })
+        })
+        .collect();
+    let held: Vec<u32> =
+        (0..soft.vertices() as u32).filter(|k| m.solid(soft.vertex(*k)).is_fixed()).collect();
+    let kind = match (mesh.triangles.is_empty(), mesh.tetrahedra.is_empty()) {
+        (true, true) => "rope",
+        (false, true) => "cloth",
+        _ => "tetra",
+    };
+    json!({
+        "name": soft.name,
+        "kind": kind,
+        "first": soft.first.0,
+        "sides": mesh.sides,
+        "mass": mesh.masses.iter().sum::<f64>(),
+        "fixed": held,
+        "color": part.color,
+        "thickness": mesh.thickness,
+        "radius": part.radius,
+        "triangles": mesh.triangles.iter().flatten().collect::<Vec<_>>(),
+        "springs": springs,
+        "line": line,
+    })
+}
+
 fn describe_joint(m: &Mechanism, graph: &Graph, id: JointId, line: usize) -> Value {
     let joint = m.joint(id);
     let rank = joint.rank.unwrap_or_else(|| graph.default_rank(id));
@@ -251,6 +304,13 @@ pub fn is_driven(m: &Mechanism) -> bool {
     m.joints().iter().any(|j| !j.drives.is_empty()) || m.solids().iter().any(moving)
 }
 
+/// A soft body that is held somewhere: by a vertex that does not move, or by a solid that it is pinned to.
+fn is_hung(m: &Mechanism, body: usize) -> bool {
+    let pinned = |j: &Joint| j.frames.iter().any(|f| m.soft_of(f.solid) == Some(body));
+    let soft = &m.softs()[body];
+    (0..soft.vertices() as u32).any(|k| m.solid(soft.vertex(k)).is_fixed()) || m.joints().iter().any(pinned)
+}
+
 /// Something holds every island that can fall, so that running it does not empty the view.
 pub fn stays(m: &Mechanism) -> bool {
     if m.gravity.length() == 0.0 {
@@ -260,7 +320,9 @@ pub fn stays(m: &Mechanism) -> bool {
     let held = |joints: &[JointId]| {
         joints.iter().any(|j| m.joint(*j).frames.iter().any(|f| m.solid(f.solid).is_fixed()))
     };
-    graph.unheld.is_empty() && graph.islands.iter().all(|i| held(&i.joints))
+    let hung: Vec<bool> = (0..m.softs().len()).map(|k| is_hung(m, k)).collect();
+    let hangs = |id: &SolidId| m.soft_of(*id).is_some_and(|k| hung[k]);
+    graph.unheld.iter().all(hangs) && graph.islands.iter().all(|i| held(&i.joints))
 }
 
 #[cfg(test)]
@@ -304,6 +366,35 @@ mod tests {
         assert_eq!(covered, [true, false, false], "the flippers stick out");
     }
 
+    /// Sixteen numbers a vertex would be megabytes: a sheet is told of by its grid, triangles and kinds of springs.
+    #[test]
+    fn a_sheet_is_told_in_one_piece() {
+        let open = |text: &str| Session::open(text, &mut |_| Err("none".into())).expect("sound");
+        let text = "solid a: mass 1; end
+            cloth s: grid 4 3 spacing 0.1; mass 1; stretch 9; shear 4; bend 1; limit-strain 5 %; pin 0 0; color 1 0 0; end
+            solid b: mass 1; end cloth r: grid 5 1 spacing 0.1; mass 1; stretch 9; end
+            tetra t: grid 2 2 2 spacing 0.1; mass 3; stretch 9; end";
+        let v = scene(&open(text), 1, "x", None, &[]);
+        let names: Vec<&str> =
+            v["solids"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["world", "a", "b"]);
+        let kinds: Vec<&str> = (0..3).map(|k| v["softs"][k]["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["cloth", "rope", "tetra"]);
+        let s = &v["softs"][0];
+        let count = |v: &Value| v.as_array().map_or(0, Vec::len);
+        assert_eq!((count(&s["triangles"]), &s["fixed"], &s["line"]), (3 * 12, &json!([0]), &json!(2)));
+        assert_eq!(s["color"], json!([1.0, 0.0, 0.0]));
+        // Along the lines and across the cells; bending has no limit.
+        let ends: Vec<usize> = (0..2).map(|k| count(&s["springs"][k]["ends"])).collect();
+        assert_eq!((count(&s["springs"]), ends), (2, vec![2 * 17, 2 * 12]));
+        assert!((s["springs"][0]["limit"].as_f64().unwrap() - 0.05).abs() < 1e-6);
+        let t = &v["softs"][2];
+        assert_eq!((count(&t["triangles"]), &t["springs"][0]["limit"]), (3 * 12, &Value::Null));
+        let big = "cloth s: grid 64 64 spacing 0.01; mass 1; stretch 9; shear 4; limit-strain 5 %; end";
+        let size = scene(&open(big), 1, "x", None, &[]).to_string().len();
+        assert!(size < 400_000, "{size} bytes for 4096 vertices");
+    }
+
     #[test]
     fn what_would_fall_out_of_view_is_known() {
         let open = |text: &str| Session::open(text, &mut |_| Err("none".into())).expect("sound");
@@ -314,5 +405,7 @@ mod tests {
         let text = super::super::gallery::text("fourbar").expect("a scene");
         assert!(is_driven(open(&text).mechanism()), "it has a motor");
         assert!(stays(open("scene gravity 0 0 0; end solid a: mass 1; end").mechanism()));
+        let sheet = |pin: &str| open(&format!("cloth s: grid 3 3 spacing 1; mass 1; stretch 9; {pin} end"));
+        assert!(!stays(sheet("").mechanism()) && stays(sheet("pin 0 0;").mechanism()));
     }
 }

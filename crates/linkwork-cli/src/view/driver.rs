@@ -528,7 +528,12 @@ impl Driver {
     fn glb(&mut self) -> Vec<u8> {
         let skins: Vec<Surface> = self.session.scene().surfaces().into_iter().flatten().collect();
         let frames = self.recording.frames.make_contiguous();
-        linkwork::formats::animated_glb_with_skins(self.session.mechanism(), frames, &skins)
+        let (bytes, cut) = linkwork::formats::animated_glb_told(self.session.mechanism(), frames, &skins);
+        for words in cut {
+            // Nobody may listen.
+            let _ = self.hub.events.send(message(json!({ "event": "note", "message": words })));
+        }
+        bytes
     }
 
     /// The file or a mesh file beside it changed: what they say becomes the session's, unless there are errors; then they
@@ -646,15 +651,15 @@ impl Driver {
     }
 }
 
-/// How a scene begins: within the frame's time unless it says otherwise, and running where a motor or a script moves it
-/// and nothing would fall out of view. Everything else waits for a hand or for the space key.
+/// How a scene begins: within the frame's time unless it says otherwise, and running where a motor or a script moves it,
+/// or what is soft follows hands in time only, and nothing would fall out of view. All else waits for a hand or the space key.
 fn start(session: &mut Session) {
     // Nothing can refuse these.
     if session.settings().budget_ms.is_none() {
         let _ = session.apply(Command::Budget { ms: Some(BUDGET_MS) });
     }
     let m = session.mechanism();
-    if describe::is_driven(m) && describe::stays(m) {
+    if (describe::is_driven(m) || !m.softs().is_empty()) && describe::stays(m) {
         let _ = session.apply(Command::Run { on: true });
     }
 }
@@ -664,10 +669,7 @@ fn not_simulated(session: &Session) -> Vec<String> {
     let s = session.scene();
     let soft = s.cloths.len() + s.tetras.len();
     if soft > 0 {
-        vec![
-            "Cloth and soft solids move, but are drawn as points, and do not touch what moves freely yet."
-                .into(),
-        ]
+        vec!["Cloth and soft solids do not touch what moves freely yet, nor themselves.".into()]
     } else {
         Vec::new()
     }

@@ -65,7 +65,13 @@ pub fn encode(
         out.extend(word.to_le_bytes());
     }
     out.extend(report.time.to_le_bytes());
-    stats(out, report, contacts.len());
+    let softs = session.mechanism().softs();
+    stats(out, report, contacts.len(), softs.len());
+    for soft in softs {
+        for word in [soft.first.0, soft.vertices() as u32] {
+            out.extend(word.to_le_bytes());
+        }
+    }
     poses(out, session);
     for g in &report.grabs {
         let mode = match g.mode {
@@ -113,7 +119,7 @@ fn asleep(session: &Session) -> Vec<u32> {
 }
 
 /// The numbers about the whole. Their order is that of `decodeFrame` in the page.
-fn stats(out: &mut Vec<u8>, r: &TickReport, contacts: usize) {
+fn stats(out: &mut Vec<u8>, r: &TickReport, contacts: usize, softs: usize) {
     let limit = match r.receipt.limit {
         Limit::Idle => 0.0,
         Limit::Tolerance => 1.0,
@@ -135,12 +141,17 @@ fn stats(out: &mut Vec<u8>, r: &TickReport, contacts: usize) {
     numbers(out, [r.islands.count, r.islands.asleep].map(f64::from));
     let size = |e: &Event| e.impulse.iter().map(|x| x * x).sum::<f64>().sqrt();
     let blow = r.contacts.events.iter().filter(|e| e.begin).map(size).fold(0.0, f64::max);
-    numbers(out, [contacts as f64, f64::from(r.contacts.points), blow]);
+    numbers(out, [contacts as f64, f64::from(r.contacts.points), blow, softs as f64]);
 }
 
+/// Solids by place and turn; then the vertices of soft bodies, which have no turn: sheets have thousands of them.
 fn poses(out: &mut Vec<u8>, session: &Session) {
-    for i in 1..session.mechanism().solids().len() as u32 {
-        numbers(out, pose(session.pose(SolidId(i))));
+    let m = session.mechanism();
+    for i in (1..m.solids().len() as u32).map(SolidId).filter(|i| m.soft_of(*i).is_none()) {
+        numbers(out, pose(session.pose(i)));
+    }
+    for i in m.softs().iter().flat_map(|soft| soft.range()) {
+        numbers(out, session.pose(SolidId(i as u32)).translation.to_array());
     }
 }
 
@@ -195,12 +206,12 @@ mod tests {
         assert_eq!(u64::from(word(8)) | u64::from(word(9)) << 32, s.hash());
         let gaps = word(6) as usize;
         assert_eq!(word(10), 0, "nothing has moved yet");
-        assert_eq!(bytes.len(), 56 + 4 * (33 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
+        assert_eq!(bytes.len(), 56 + 4 * (34 + 2 * 7 + 16 + 7 * gaps + 2 * 7));
         let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[56 + 4 * i + k]));
         let p = s.pose(SolidId(2));
-        assert_eq!(float(33 + 7), p.translation.x as f32);
-        assert_eq!(float(33 + 13), p.rotation.w as f32);
-        assert_eq!([33 + 14, 33 + 15, 33 + 14 + 13].map(float), [5.0, 2.0, 2.0]);
+        assert_eq!(float(34 + 7), p.translation.x as f32);
+        assert_eq!(float(34 + 13), p.rotation.w as f32);
+        assert_eq!([34 + 14, 34 + 15, 34 + 14 + 13].map(float), [5.0, 2.0, 2.0]);
         let mut other = bytes.clone();
         other[TICK.start] ^= 1;
         assert!(same(&bytes, &other));
@@ -220,7 +231,7 @@ mod tests {
         encode(&mut bytes, 7, 3, &s, &report, &[]);
         let float = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[56 + 4 * i + k]));
         assert_eq!([30, 31].map(float), [4.0, 4.0]);
-        let at = 33 + 2 * 7;
+        let at = 34 + 2 * 7;
         assert_eq!(bytes.len(), 56 + 4 * (at + 4 * 13));
         let mut sum = 0.0;
         for k in 0..4 {
@@ -229,5 +240,31 @@ mod tests {
             sum += float(c + 9);
         }
         assert!((sum - 20.0).abs() < 1e-3, "{sum}");
+    }
+
+    /// A vertex takes three numbers, wherever its body stands among the solids.
+    #[test]
+    fn vertices_have_no_turn() {
+        let text = "solid a: mass 1; at 1 2 3; end
+            cloth s: grid 3 2 spacing 0.5; mass 1; stretch 9; at 0 5 0; end
+            solid b: mass 2; at 4 5 6; end tetra t: grid 2 2 2 spacing 1; mass 1; stretch 9; end";
+        let mut s = Session::open(text, &mut |_| Err("none".into())).expect("a scene");
+        let report = s.look();
+        let mut bytes = Vec::new();
+        encode(&mut bytes, 7, 3, &s, &report, &[&s]);
+        let word = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| bytes[4 * i + k]));
+        let float = |i: usize| f32::from_bits(word(14 + i));
+        let first = |name: &str| s.mechanism().find(name).map(|id| id.0);
+        assert_eq!((word(4), float(33)), (2 + 6 + 8, 2.0));
+        let softs = 14 + 34;
+        assert_eq!(
+            [0, 1, 2, 3].map(|i| word(softs + i)).map(Some),
+            [first("s.0.0"), Some(6), first("t.0.0.0"), Some(8)]
+        );
+        let at = 34 + 4;
+        assert_eq!([0, 1, 2, 6, 7].map(|i| float(at + i)), [1.0, 2.0, 3.0, 1.0, 4.0]);
+        // The fifth vertex of the sheet is the second of its second row.
+        assert_eq!([12, 13, 14].map(|i| float(at + 14 + i)), [0.5, 5.5, 0.0]);
+        assert_eq!(bytes.len(), 56 + 4 * (at + 2 * (14 + 3 * 14)));
     }
 }

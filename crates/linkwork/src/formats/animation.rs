@@ -7,6 +7,7 @@
 
 use super::figure::{Figure, Part, drawable};
 use super::gltf::Scene;
+use super::morph::MOST_BYTES;
 use crate::math::Pose;
 use crate::mechanism::Mechanism;
 use crate::record::Frame;
@@ -37,22 +38,37 @@ pub fn animated_glb(m: &Mechanism, frames: &[Frame]) -> Vec<u8> {
 
 /// The same with skins over some of the solids, see [`glb_with_skins`](super::glb_with_skins).
 pub fn animated_glb_with_skins(m: &Mechanism, frames: &[Frame], skins: &[Surface]) -> Vec<u8> {
+    animated_glb_told(m, frames, skins).0
+}
+
+/// The same, and what was left out of it, in words: the motion of soft bodies takes much room, and has a bound.
+pub fn animated_glb_told(m: &Mechanism, frames: &[Frame], skins: &[Surface]) -> (Vec<u8>, Vec<String>) {
     let first = first_state(m, frames);
     let figure = Figure::with_skins(m, &first, skins);
     let mut scene = Scene::new(&figure);
     scene.wear(m, skins, |id| drawable(first.pose(m, id)));
+    let draped = scene.drape(m, &figure);
     let whole = |(node, part): (usize, &Part)| (node, Mover::Solid(part.solid));
     let between = scene.bones.iter().map(|(node, bone)| (*node, Mover::Bone(*bone)));
     let mut moving: Vec<(usize, Mover)> = figure.parts.iter().enumerate().map(whole).chain(between).collect();
-    moving.retain(|(_, mover)| mover.solids().iter().any(|id| moves(frames, *id)));
+    moving.retain(|(_, mover)| mover.solids().iter().any(|id| moves(frames, id.index())));
+    let (mut samplers, mut channels) = (Vec::new(), Vec::new());
+    let baked = scene.bake(m, &figure, &draped, frames, MOST_BYTES);
+    for (sampler, target) in baked.tracks {
+        channels.push(json!({ "sampler": samplers.len(), "target": target }));
+        samplers.push(sampler);
+    }
     // Four bytes of time, and per part three numbers of place and four of turn.
     let keys = keys(frames, scene.room() / (4 + 28 * moving.len()));
-    if moving.is_empty() || keys.len() < 2 {
-        return scene.write();
+    if keys.len() < 2 {
+        moving.clear();
+    }
+    if moving.is_empty() && channels.is_empty() {
+        return (scene.write(), baked.cut);
     }
     let times: Vec<f32> = keys.iter().map(|k| (frames[*k].time - frames[0].time) as f32).collect();
-    let input = scene.track(&times, 1, true);
-    let (mut samplers, mut channels) = (Vec::new(), Vec::new());
+    // One for all of them.
+    let input = if moving.is_empty() { 0 } else { scene.track(&times, 1, true) };
     for (node, mover) in moving {
         let poses: Vec<Pose> = keys.iter().map(|k| mover.pose(&frames[*k])).collect();
         let places: Vec<f32> =
@@ -66,7 +82,7 @@ pub fn animated_glb_with_skins(m: &Mechanism, frames: &[Frame], skins: &[Surface
         }
     }
     scene.animations.push(json!({ "name": "motion", "samplers": samplers, "channels": channels }));
-    scene.write()
+    (scene.write(), baked.cut)
 }
 
 /// What moves a node.
@@ -103,13 +119,13 @@ fn first_state(m: &Mechanism, frames: &[Frame]) -> State {
     state
 }
 
-fn moves(frames: &[Frame], solid: SolidId) -> bool {
-    let pose = |f: &Frame| f.poses.get(solid.index()).copied();
+pub(super) fn moves(frames: &[Frame], solid: usize) -> bool {
+    let pose = |f: &Frame| f.poses.get(solid).copied();
     frames.windows(2).any(|pair| pose(&pair[0]) != pose(&pair[1]))
 }
 
 /// Frames that become keys: at most so many, evenly spaced, with times that still rise as 32-bit numbers.
-fn keys(frames: &[Frame], most: usize) -> Vec<usize> {
+pub(super) fn keys(frames: &[Frame], most: usize) -> Vec<usize> {
     let every = frames.len().div_ceil(most.max(1)).max(1);
     let mut last = None;
     let mut keys = Vec::new();

@@ -16,6 +16,8 @@ pub(crate) const FARTHEST: f64 = 1e12;
 pub struct Figure {
     /// Solids with something to see, in id order.
     pub parts: Vec<Part>,
+    /// Soft bodies, in the mechanism's order. Their vertices are no parts.
+    pub softs: Vec<SoftPart>,
     /// Middle of all that is finite and bounded.
     pub center: Vector,
     /// Half the diagonal of its bounding box; never zero.
@@ -42,6 +44,18 @@ pub struct Part {
     pub wire: bool,
 }
 
+/// One soft body: cloth, a rope, a soft solid.
+pub struct SoftPart {
+    /// What to call it.
+    pub name: String,
+    /// Red, green, blue in 0..1, as on a screen (sRGB).
+    pub color: [f64; 3],
+    /// Where its vertices are.
+    pub places: Vec<Vector>,
+    /// How thick a rope is drawn.
+    pub radius: f64,
+}
+
 /// Used in turn for solids that name no colour: muted, and distinct from the red of gaps.
 const PALETTE: [[f64; 3]; 8] = [
     [0.28, 0.47, 0.66], // steel blue
@@ -55,6 +69,8 @@ const PALETTE: [[f64; 3]; 8] = [
 ];
 /// Fixed and scripted solids: grey, so that the eye goes to what moves.
 const GREY: [f64; 3] = [0.62, 0.63, 0.65];
+/// Ropes are drawn no thinner than this share of the whole.
+const ROPE: f64 = 0.005;
 
 impl Figure {
     /// Looks at every solid once, and at every joint for the stick figures and the extent.
@@ -77,6 +93,7 @@ impl Figure {
                 bounds.add(pose.translation, 0.0);
             }
         }
+        // (Vertices of soft bodies are among the solids without shape.)
         for joint in m.joints() {
             for region in &joint.regions {
                 if let Region::Curve(curve) = region {
@@ -91,6 +108,9 @@ impl Figure {
         let (center, radius) = bounds.ball();
         let mut parts = Vec::new();
         for (i, solid) in m.solids().iter().enumerate().skip(1) {
+            if m.soft_of(SolidId(i as u32)).is_some() {
+                continue;
+            }
             let (shapes, covered): (Vec<PlacedShape>, Vec<bool>) =
                 if solid.shapes.is_empty() && solid.is_fixed() {
                     continue; // nothing to see: formats mark its joints as grounded instead
@@ -120,7 +140,14 @@ impl Figure {
         }
         let g = m.gravity;
         let up = if g.z.abs() > g.y.abs() { Vector::Z } else { Vector::Y };
-        Self { parts, center, radius, up }
+        let softs = m.softs().iter().enumerate().map(|(k, soft)| SoftPart {
+            name: soft.name.clone(),
+            color: soft_color(m, k),
+            places: poses[soft.range()].iter().map(|p| p.translation).collect(),
+            radius: (0.5 * soft.mesh.thickness).max(ROPE * radius),
+        });
+        let softs = softs.collect();
+        Self { parts, softs, center, radius, up }
     }
 }
 
@@ -145,6 +172,15 @@ pub(crate) fn color(m: &Mechanism, id: SolidId) -> [f64; 3] {
         Some(c) => c.map(|x| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 }),
         None if solid.is_fixed() => GREY,
         None => PALETTE[id.index().saturating_sub(1) % PALETTE.len()],
+    }
+}
+
+/// The colour of a soft body: its own, or one of the palette.
+fn soft_color(m: &Mechanism, body: usize) -> [f64; 3] {
+    match m.softs()[body].mesh.color {
+        Some(c) => c.map(|x| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.5 }),
+        // Not the colours that the first solids have.
+        None => PALETTE[(body + 4) % PALETTE.len()],
     }
 }
 

@@ -43,8 +43,10 @@ pub fn glb(m: &Mechanism, s: &State) -> Vec<u8> {
 /// The same with skins over some of the solids (see [`Surface`]): meshes with joints and weights, moved by the
 /// nodes of the solids and by one node per bone between them. Shapes beneath a skin are left out.
 pub fn glb_with_skins(m: &Mechanism, s: &State, skins: &[Surface]) -> Vec<u8> {
-    let mut scene = Scene::new(&Figure::with_skins(m, s, skins));
+    let figure = Figure::with_skins(m, s, skins);
+    let mut scene = Scene::new(&figure);
     scene.wear(m, skins, |id| drawable(s.pose(m, id)));
+    scene.drape(m, &figure);
     scene.write()
 }
 
@@ -80,6 +82,16 @@ struct Geometry {
     indices: usize,
 }
 
+impl Geometry {
+    fn primitive(&self, material: usize) -> Value {
+        json!({
+            "attributes": { "POSITION": self.position, "NORMAL": self.normal },
+            "indices": self.indices,
+            "material": material,
+        })
+    }
+}
+
 impl Scene {
     /// A node for each part of the figure, in order.
     pub(super) fn new(figure: &Figure) -> Self {
@@ -109,16 +121,7 @@ impl Scene {
     }
 
     fn mesh(&mut self, geometry: Vec<Geometry>, material: usize) -> usize {
-        let primitives: Vec<Value> = geometry
-            .iter()
-            .map(|g| {
-                json!({
-                    "attributes": { "POSITION": g.position, "NORMAL": g.normal },
-                    "indices": g.indices,
-                    "material": material,
-                })
-            })
-            .collect();
+        let primitives: Vec<Value> = geometry.iter().map(|g| g.primitive(material)).collect();
         let meshes = &mut self.meshes;
         *self.mesh_of.entry((geometry, material)).or_insert_with(|| {
             meshes.push(json!({ "primitives": primitives }));
@@ -153,6 +156,12 @@ impl Scene {
         let made = (fits && !t.indices.is_empty()).then(|| self.store(&t));
         self.geometry.insert(key, made);
         made
+    }
+
+    /// Triangles of their own, in one colour.
+    pub(super) fn primitive(&mut self, t: &Triangles, color: [f64; 3]) -> Value {
+        let material = self.material(color);
+        self.store(t).primitive(material)
     }
 
     fn store(&mut self, t: &Triangles) -> Geometry {

@@ -9,13 +9,15 @@ pub(crate) mod figure;
 mod gap;
 mod gltf;
 mod json;
+mod morph;
+mod sheet;
 mod skinned;
 pub mod snapshot;
 mod svg;
 pub(crate) mod tessellate;
 
-pub use animation::{animated_glb, animated_glb_with_skins};
-pub use figure::{Figure, Part};
+pub use animation::{animated_glb, animated_glb_told, animated_glb_with_skins};
+pub use figure::{Figure, Part, SoftPart};
 pub use gap::{Gap, open_gaps};
 pub use gltf::{glb, glb_with_skins};
 pub use json::{RecordInfo, json_record};

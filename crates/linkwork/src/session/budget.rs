@@ -126,7 +126,14 @@ impl Session {
                 let share = 1e-3 * ms / f64::from(due);
                 let follows = posing || self.grips.iter().any(Grip::is_pin);
                 let most = if follows { LEAST_FOLLOWING } else { 1.0 };
-                if BEYOND * share < most * self.hoped_iteration() {
+                let beyond = BEYOND * share < most * self.hoped_iteration();
+                if !self.base.softs().is_empty() {
+                    // Springs as stiff as those of cloth are solved or they explode: time goes slower instead.
+                    let iterations = effort.iterations.min(COARSE_ITERATIONS);
+                    let plan = self.plan_exact(effort, share);
+                    let iterations = plan.effort.iterations.max(iterations);
+                    Plan { effort: Effort { iterations, ..plan.effort }, least: beyond, ..plan }
+                } else if beyond {
                     self.plan_rough(effort, share)
                 } else {
                     self.plan_exact(effort, share)

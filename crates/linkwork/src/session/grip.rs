@@ -9,6 +9,9 @@
 //! pull is a soft joint with a limited force, and takes part in the step itself: a spring to where the hand is, and a
 //! damper to where it stands. A damper to the moving tracker would differentiate it, and shoot an eighth past the hand.
 //! Both are on a short leash from the grabbed point, so that a hand far away asks for no more than a step can do.
+//!
+//! A vertex of a soft body is pinned within the step, too, by a joint that is stiff and has a limited force: moved after the
+//! step it would leave its neighbours behind, and whatever limits their springs.
 
 use super::command::GripMode;
 use super::heft::effective_mass;
@@ -37,6 +40,8 @@ const TURN_LEASH: f64 = 0.4;
 const MOST_REACH: f64 = 0.2;
 /// A pull's spring, rad/s of the effective mass alone. What moves with the hand trails it by two parts in this of a second.
 const PULL: f64 = 20.0;
+/// The same for a pinned vertex of a soft body, of the mass of the whole body.
+const PIN: f64 = 120.0;
 /// The largest pull, in weights of the effective mass and of all that hangs on it.
 const PULL_FORCE: f64 = 15.0;
 const PULL_LOAD: f64 = 4.0;
@@ -77,6 +82,8 @@ pub(super) struct Grip {
     mass: f64,
     /// Mass of everything that hangs together with it.
     load: f64,
+    /// It is a vertex of a soft body.
+    soft: bool,
     /// Metres.
     leash: f64,
     /// Share of the leash in use; shrinks when steps are rejected.
@@ -102,7 +109,9 @@ impl Grip {
         let graph = Graph::new(m);
         let island = graph.islands.iter().find(|i| i.place(solid).is_some());
         let weight = |id: &SolidId| m.solid(*id).mass.mass;
-        let load = island.map_or(weight(&solid), |i| i.solids.iter().map(weight).sum());
+        let body = m.soft_of(solid).map(|k| body_mass(m, k));
+        let load =
+            body.unwrap_or_else(|| island.map_or(weight(&solid), |i| i.solids.iter().map(weight).sum()));
         let mode = if m.solid(solid).particle && mode == GripMode::PinPose { GripMode::Pin } else { mode };
         Self {
             hand,
@@ -118,10 +127,12 @@ impl Grip {
             grasp: turned.inverse() * pose.rotation,
             path: Vec::new(),
             mass: match mode {
+                _ if body.is_some() => load,
                 GripMode::Pull => effective_mass(m, s, island, solid, at.translation),
                 _ => weight(&solid),
             },
             load,
+            soft: body.is_some(),
             leash: LEASH * m.solid(solid).extent(),
             slack: 1.0,
             most_force: f64::INFINITY,
@@ -153,9 +164,9 @@ impl Grip {
         // any finite force: it yields.
         joint.most_force = self.most_force / 3.0_f64.sqrt();
         self.joint = reach.add_joint(joint.clone())?;
-        if self.mode == GripMode::Pull {
-            joint.compliance = 1.0 / (self.mass * PULL * PULL);
-            joint.damping = 2.0 * self.mass * PULL;
+        if !self.is_pin() {
+            joint.compliance = 1.0 / self.stiffness();
+            joint.damping = 2.0 * self.mass * self.rate();
             self.pull = live.add_joint(joint)?;
         }
         Ok(())
@@ -176,8 +187,9 @@ impl Grip {
         let mut joint = hold(frames.0, frames.1).with_rank(Rank::Secondary);
         joint.most_force = self.most_force / 3.0_f64.sqrt();
         let mass = if self.is_pin() { (self.mass * self.load).sqrt() } else { self.mass };
-        joint.compliance = 1.0 / (mass * PULL * PULL);
-        joint.damping = 2.0 * mass * PULL;
+        let rate = self.rate();
+        joint.compliance = 1.0 / (mass * rate * rate);
+        joint.damping = 2.0 * mass * rate;
         m.add_joint(joint)?;
         Ok(())
     }
@@ -214,9 +226,24 @@ impl Grip {
         s.spins[self.tracker.index()] *= share;
     }
 
-    /// A pull has no part in what follows the hands while time passes.
+    /// Of the spring of a hand that acts within steps.
+    fn rate(&self) -> f64 {
+        if self.soft && self.mode != GripMode::Pull { PIN } else { PULL }
+    }
+
+    fn stiffness(&self) -> f64 {
+        self.mass * self.rate() * self.rate()
+    }
+
+    /// How far a pinned vertex may be from its hand and is there all the same: its spring pulls with a part of what it can.
+    fn give(&self) -> f64 {
+        let pinned = self.soft && self.mode != GripMode::Pull;
+        if pinned { 0.25 * self.most_force / (3.0_f64.sqrt() * self.stiffness()) } else { 0.0 }
+    }
+
+    /// A pull has no part in what follows the hands while time passes. A vertex never has: its neighbours would stay.
     pub fn switch(&self, reach: &mut Mechanism, timed: bool) {
-        let on = !(timed && self.mode == GripMode::Pull);
+        let on = !(self.soft || (timed && self.mode == GripMode::Pull));
         if reach.joint(self.joint).enabled != on {
             reach.edit_joint(self.joint, |j| j.enabled = on);
         }
@@ -224,7 +251,7 @@ impl Grip {
 
     /// It holds by a pin: `step::follow` has to see to it while time passes.
     pub fn is_pin(&self) -> bool {
-        self.mode != GripMode::Pull
+        self.mode != GripMode::Pull && !self.soft
     }
 
     /// Puts the tracker into a state that has room for it.
@@ -297,10 +324,10 @@ impl Grip {
         let mut at =
             if to.length() <= tolerance { self.target.translation } else { now.translation + to * share };
         let ahead = at - held.translation;
-        let leash = match self.mode {
+        let leash = match self.is_pin() {
             // A pull is a force: the leash is where the spring has the largest one.
-            GripMode::Pull => self.most_force / (3.0_f64.sqrt() * self.mass * PULL * PULL),
-            _ => self.leash * self.slack,
+            false => self.most_force / (3.0_f64.sqrt() * self.stiffness()),
+            true => self.leash * self.slack,
         };
         if ahead.length() > leash {
             at = held.translation + ahead * (leash / ahead.length());
@@ -319,7 +346,7 @@ impl Grip {
     /// Scripts the tracker for the next step of length `h`. That of a pull is there at once and stands.
     pub fn aim_step(&self, live: &mut Mechanism, s: &mut State, h: f64, tolerance: f64) {
         let next = self.next(live, s, h / (h + LAG), 0.1 * tolerance);
-        if self.mode == GripMode::Pull {
+        if !self.is_pin() {
             s.set_pose(live, self.tracker, next);
         }
         self.script(live, s.time, s.pose(live, self.tracker), s.time + h, next);
@@ -359,9 +386,9 @@ impl Grip {
             _ => 0.0,
         };
         let gap = Gap { position: held.translation.distance(self.target.translation), angle };
-        let force = forces.map_or(Vector::ZERO, |(stepped, followed)| match self.mode {
-            GripMode::Pull => stepped.remembered_reaction(self.pull).force,
-            _ => grip_force(followed, self.joint),
+        let force = forces.map_or(Vector::ZERO, |(stepped, followed)| match self.is_pin() {
+            false => stepped.remembered_reaction(self.pull).force,
+            true => grip_force(followed, self.joint),
         });
         GrabReport {
             hand: self.hand,
@@ -369,10 +396,22 @@ impl Grip {
             mode: self.mode,
             point: held.translation.to_array(),
             target: self.target.translation.to_array(),
-            met: gap.position <= tolerance && gap.angle <= tolerance,
+            met: gap.position <= tolerance.max(self.give()) && gap.angle <= tolerance,
             gap,
             force: if force.is_finite() { force.to_array() } else { [0.0; 3] },
             most_force: (!self.is_pin()).then_some(self.most_force),
         }
     }
+}
+
+/// Mass of a soft body and of the solids that it is pinned to.
+fn body_mass(m: &Mechanism, body: usize) -> f64 {
+    let own: f64 = m.softs()[body].mesh.masses.iter().sum();
+    let pinned = m.joints().iter().filter(|j| j.enabled).filter_map(|j| {
+        let [a, b] = j.frames.map(|f| f.solid);
+        let of = |id: SolidId| m.soft_of(id) == Some(body);
+        [(a, b), (b, a)].into_iter().find(|(v, _)| of(*v)).map(|(_, other)| other)
+    });
+    let solid = |id: SolidId| if m.solid(id).is_fixed() { 0.0 } else { m.solid(id).mass.mass };
+    own + pinned.map(solid).sum::<f64>()
 }

@@ -22,6 +22,8 @@ const SWING: f64 = 2.0;
 /// Of the size of the largest solid, what needs no reason: iterations that end at a tolerance, centres that are not the
 /// points that were measured.
 const SLIP: f64 = 0.02;
+/// Of the size of a soft body, likewise.
+const SLACK: f64 = 0.25;
 /// Of its kinetic energy, what a step of a rough method may make.
 const SLOPPY: f64 = 0.1;
 const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
@@ -38,6 +40,8 @@ pub(super) struct Isle {
     motor: f64,
     /// Something in it may jump by itself: a joint that begins to act, a motor that holds a position rigidly.
     sudden: bool,
+    /// What needs no reason in a soft body: springs that were stretched throw a light vertex farther than any hand was away.
+    slack: f64,
 }
 
 /// All islands of a scene.
@@ -79,11 +83,17 @@ impl Guard {
                 sets.join(a, b);
             }
         }
+        for soft in m.softs() {
+            let vertices: Vec<usize> = soft.range().filter(|i| moves(*i)).collect();
+            for pair in vertices.windows(2) {
+                sets.join(pair[0], pair[1]);
+            }
+        }
         let mut guard = Self { of: vec![NONE; n], ..Self::default() };
         guard.extents = m.solids().iter().map(|s| s.extent()).collect();
         guard.scripted = (0..n).filter(|i| matches!(m.solids()[*i].kernel, Kernel::Scripted(_))).collect();
         let soft = |j: &crate::joint::Joint| j.compliance > 0.0 || !j.drives.is_empty();
-        guard.has_springs = !m.springs.is_empty() || m.joints().iter().any(soft);
+        guard.has_springs = !m.springs.is_empty() || !m.softs().is_empty() || m.joints().iter().any(soft);
         for i in (0..n).filter(|i| moves(*i)) {
             // The root of a set is its smallest member, so it was met before.
             let root = sets.find(i);
@@ -96,6 +106,15 @@ impl Guard {
             isle.solids.push(i);
             isle.size = isle.size.max(guard.extents[i]);
             isle.mass += m.solids()[i].mass.mass;
+        }
+        for soft in m.softs() {
+            let places = || soft.range().map(|i| m.solids()[i].pose.translation);
+            let first = m.solid(soft.first).pose.translation;
+            let (low, high) = places().fold((first, first), |(low, high), p| (low.min(p), high.max(p)));
+            for i in soft.range().filter(|i| guard.of[*i] != NONE) {
+                let isle = &mut guard.isles[guard.of[i]];
+                isle.slack = isle.slack.max(SLACK * high.distance(low));
+            }
         }
         for (k, j) in m.joints().iter().enumerate() {
             let ends = j.frames.map(|f| f.solid.index());
@@ -147,7 +166,7 @@ impl Guard {
     pub fn explained(&self, isle: usize, c: &Cause, gravity: f64, h: f64) -> f64 {
         let i = &self.isles[isle];
         let own = h * (SWING * c.speed + 2.0 * gravity * h + LEVER * i.motor);
-        own + self.allowed_correction(isle, c.reach + c.script, c.gap)
+        own + i.slack + self.allowed_correction(isle, c.reach + c.script, c.gap)
     }
 
     /// How far a correction that leads to a hand at this distance may move anything. Gaps that are closed add up from joint
@@ -258,6 +277,14 @@ impl Guard {
 
 impl Default for Isle {
     fn default() -> Self {
-        Self { solids: Vec::new(), joints: Vec::new(), size: 0.0, mass: 0.0, motor: 0.0, sudden: false }
+        Self {
+            solids: Vec::new(),
+            joints: Vec::new(),
+            size: 0.0,
+            mass: 0.0,
+            motor: 0.0,
+            sudden: false,
+            slack: 0.0,
+        }
     }
 }

@@ -355,6 +355,18 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
         }
         whole.add_solid(solid).unwrap();
     }
+    for soft in part.softs() {
+        let mut soft = soft.clone();
+        soft.name = format!("{tag}{}", soft.name);
+        soft.first = renumbered(soft.first);
+        let mesh = std::sync::Arc::make_mut(&mut soft.mesh);
+        mesh.material = mesh.material.map(|k| MaterialId(k.0 + first_material));
+        mesh.ignores.iter_mut().for_each(|s| *s = renumbered(*s));
+        if let Collide::With(list) = &mut mesh.collide {
+            list.iter_mut().for_each(|s| *s = renumbered(*s));
+        }
+        whole.add_soft(soft).unwrap();
+    }
     for joint in part.joints() {
         let mut joint = joint.clone();
         for f in &mut joint.frames {

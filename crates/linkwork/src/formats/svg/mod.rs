@@ -7,8 +7,9 @@ mod marks;
 mod order;
 mod view;
 
-use super::figure::Figure;
+use super::figure::{Figure, Part};
 use super::gap::Gap;
+use super::sheet;
 use crate::joint::JointId;
 use crate::mechanism::Mechanism;
 use crate::shape::Shape;
@@ -65,7 +66,11 @@ impl Default for Options<'_> {
 /// # Ok::<(), linkwork::ModelError>(())
 /// ```
 pub fn svg(m: &Mechanism, s: &State, options: &Options) -> String {
-    let figure = Figure::new(m, s);
+    let mut figure = Figure::new(m, s);
+    // Here a soft body is a part like any other.
+    let softs = m.softs().iter().zip(&figure.softs).map(|(soft, part)| sheet::part(&soft.mesh, part));
+    let softs: Vec<Part> = softs.collect();
+    figure.parts.extend(softs);
     let mut view = View::choose(m, s, figure.up);
     let width = if options.width.is_finite() { options.width.clamp(160.0, 16_384.0) } else { 960.0 };
     let height = lay_out(&mut view, &figure, m, s, options, width);
@@ -322,6 +327,24 @@ mod tests {
         assert!(drawing.contains("class=\"bearing\""));
         let quiet = svg(&m, &s, &Options::default());
         assert!(!quiet.contains("class=\"gap\"") && !quiet.contains("class=\"closure\""));
+    }
+
+    /// A sheet is its triangles, seen from either side; its vertices are not drawn.
+    #[test]
+    fn sheets_are_drawn_from_both_sides() {
+        for turn in ["", "turn 0 1 0 180 deg;"] {
+            let text = format!(
+                "cloth s: grid 4 3 spacing 0.1; mass 1; stretch 9; color 1 0 0; {turn} end
+                 cloth r: grid 5 1 spacing 0.1; at 0 1 0; mass 1; stretch 9; color 0 0 1; end"
+            );
+            let m = crate::scene::load(&text, &mut |_| Err(String::new())).0.unwrap().mechanism;
+            let drawing = svg(&m, &State::new(&m), &Options::default());
+            let triangles =
+                drawing.lines().find(|l| l.contains("<path") && l.contains("Z\" fill=\"#")).unwrap();
+            assert_eq!(triangles.matches("<path").count(), 12, "{drawing}");
+            assert_eq!(drawing.matches("stroke=\"#0000ff\"").count(), 4, "pieces of the rope");
+            assert!(!drawing.contains("<circle"), "{drawing}");
+        }
     }
 
     #[test]
