@@ -83,11 +83,11 @@ impl Soft {
         }
     }
 
-    /// Hands what guests were pushed with to whom it concerns.
+    /// Hands what guests were moved by to whom it concerns.
     pub(super) fn push_guests(&self, impulses: &mut [Wrench]) {
         for g in &self.contacts.guests {
-            impulses[g.solid].linear += g.push;
-            impulses[g.solid].angular += g.twist;
+            impulses[g.solid].linear += g.moved[0] * (g.mass / self.h);
+            impulses[g.solid].angular += g.inertia * g.moved[1] / self.h;
         }
     }
 

@@ -14,9 +14,11 @@ impl Soft {
                 continue;
             }
             let (mut push, mut twist) = (Vector::ZERO, self.unbalanced(body));
-            for n in body.clone() {
+            // Beside surfaces, which take momentum, what they push with is known no better than what is left open.
+            let touches = body.clone().any(|n| self.touching[n] != Vector::ZERO);
+            for n in body.clone().filter(|_| !touches) {
                 let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
-                let left = had - self.outer[n] - self.inner[n] - self.touching[n];
+                let left = had - self.outer[n] - self.inner[n];
                 push += left;
                 twist += (self.start[n] - center).cross(left);
             }

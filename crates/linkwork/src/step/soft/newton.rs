@@ -77,15 +77,15 @@ impl Soft {
         found
     }
 
-    /// Forces of the springs as the last correction saw them, linear in it: they are those that took the vertices to where
-    /// they are. Those of the springs at these places differ by what is left of Newton's method times their stiffness, which
+    /// Forces of the springs as the last correction saw them, linear in the whole of it: they are those that took the vertices
+    /// to where they are. Those of the springs at these places differ by what is left of Newton's method times their stiffness, which
     /// in stiff springs is noise without end.
     fn linear_forces(&mut self, held: &State) {
         self.inner.fill(Vector::ZERO);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let by = |k: usize| match line.nodes[k] {
                 NONE => Vector::ZERO,
-                n => self.x[n as usize] - self.before[n as usize],
+                n => Vector::from_slice(&self.right[3 * n as usize..3 * n as usize + 3]),
             };
             let moved = by(1) - by(0);
             let (n, along) = (p.seen.n, p.seen.n.dot(moved));
