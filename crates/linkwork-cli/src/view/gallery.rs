@@ -122,12 +122,12 @@ const TRY: [(&str, &str, &str); 51] = [
     (
         "challenge-line",
         "",
-        "one number is wrong. Trace the red knob, and move the yellow rocker’s pin under Build.",
+        "one number is wrong. Trace the red knob; “joint pivot” under Text says where the yellow rocker stands.",
     ),
     (
         "challenge-tray",
         "",
-        "press Space: the ball rolls. Move the upper arm’s pin at the post under Build until it lies still.",
+        "press Space: the ball rolls. Change “joint upper-pivot” under Text until it stays where it is.",
     ),
     (
         "watt",
