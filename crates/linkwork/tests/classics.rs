@@ -158,7 +158,7 @@ fn peaucelliers_knob_runs_on_an_exact_line() {
 fn hobermans_pins_stay_on_their_spokes_at_the_radii_of_the_closed_form() {
     let half = PI / 12.0;
     let mut breath = Range::new();
-    Run::exact("hoberman").each(TAU / 1.2, |run| {
+    Run::exact("hoberman").each(TAU / 1.2 + 1.0, |run| {
         for k in 0..12 {
             let [inner, outer, middle] = ["inner", "outer", "mid"].map(|n| run.pin(&format!("{n}{k}")));
             let radius = |p: (f64, f64)| p.0.hypot(p.1);
