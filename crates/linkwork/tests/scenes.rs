@@ -34,27 +34,38 @@ const SCENES: &[Expected] = &[
     scene("bricard", [6, 6, 30], 1, 0),
     scene("card-house", [16, 0, 0], 90, 0),
     scene("cardan-shaft", [3, 4, 17], 1, 0),
+    scene("challenge-line", [6, 4, 20], 1, 0),
+    scene("challenge-tray", [8, 7, 35], 7, 0),
     // Figure 3 of Faure 1998: 758 scalar constraints, six iterations.
     scene("characters", [190, 196, 758], 382, 6),
+    scene("chebyshev", [5, 4, 20], 1, 0),
     // Figure 4 of Faure 1998.
     scene("circle", [2, 1, 2], 4, 0),
     scene("cradle", [6, 5, 25], 5, 0),
+    scene("delta", [18, 24, 102], 3, 0),
+    scene("differential", [11, 14, 64], 2, 0),
     scene("domino", [13, 0, 0], 72, 0),
     scene("drum-chain", [15, 13, 65], 19, 0),
     scene("excavator", [13, 12, 60], 21, 0),
     scene("figure2", [3, 2, 6], 12, 10),
     scene("fourbar", [3, 4, 20], 1, 0),
+    scene("geneva", [4, 3, 16], 2, 0),
     scene("hammer", [5, 5, 25], 2, 0),
+    scene("hoberman", [30, 45, 225], 1, 0),
     scene("jansen", [8, 10, 50], 1, 6),
+    scene("klann", [19, 25, 125], 1, 0),
+    scene("marble-machine", [10, 4, 20], 31, 0),
     scene("marble-run", [5, 0, 0], 18, 0),
     // Figure 5 of Faure 1998: 56 solids, 261 scalar constraints.
     scene("mesh5", [56, 87, 261], 75, 0),
     Expected { lints: &["L001"], ..scene("monocycle", [9, 12, 37], 12, 0) },
     scene("otary", [6, 5, 10], 20, 0),
+    scene("peaucellier", [11, 13, 65], 1, 0),
     // Figure 5 of Faure 1999: 269 scalar constraints, 18 of them in loops.
     scene("pendulum", [83, 89, 269], 229, 0),
     scene("ragdoll", [15, 12, 44], 34, 0),
     scene("reach", [7, 5, 23], 1, 10),
+    scene("runner", [16, 18, 90], 6, 0),
     scene("sarrus", [6, 6, 30], 1, 0),
     scene("scissor-lift", [9, 13, 65], 1, 0),
     scene("screw-press", [3, 3, 11], 1, 0),
@@ -65,7 +76,9 @@ const SCENES: &[Expected] = &[
     scene("stack", [11, 0, 0], 60, 0),
     scene("stewart", [14, 18, 72], 6, 0),
     scene("strandbeest", [75, 109, 545], 7, 6),
+    scene("tensegrity", [13, 18, 45], 27, 0),
     scene("walker", [39, 56, 278], 4, 6),
+    scene("watt", [9, 10, 50], 1, 0),
 ];
 
 fn folder() -> PathBuf {

@@ -12,7 +12,7 @@ struct Scenes;
 
 /// What a hand can do with each scene, the inviting ones first, and the figure it stands for. What the files themselves
 /// say under `Try:` is about their text and the command line.
-const TRY: [(&str, &str, &str); 38] = [
+const TRY: [(&str, &str, &str); 51] = [
     (
         "fourbar",
         "",
@@ -23,6 +23,16 @@ const TRY: [(&str, &str, &str); 38] = [
         "stewart",
         "",
         "tilt the plate by its rim; with Shift it stays level. Pull it beyond the reach of its legs.",
+    ),
+    (
+        "delta",
+        "",
+        "press Space: three cranks weave the plate through the air. Trace its tip; hold it and tilt it: it will not.",
+    ),
+    (
+        "hoberman",
+        "",
+        "press Space: the ring breathes. Switch off “push” under Parts, then open and close it by hand.",
     ),
     (
         "mesh5",
@@ -39,6 +49,14 @@ const TRY: [(&str, &str, &str); 38] = [
         "",
         "push the platform down, or the slide at the foot in: one freedom moves nine solids.",
     ),
+    (
+        "marble-machine",
+        "",
+        "press Space: the stairs lift the marbles. Catch one and put it back a few steps.",
+    ),
+    ("runner", "", "press Space: it jogs. Lift it by the body and let go; hold a foot."),
+    ("peaucellier", "", "press Space and trace the red knob: an exact straight line. Stop it by any bar."),
+    ("klann", "", "press Space: four legs on one crank. Trace a foot, or stop one: all four stop."),
     (
         "reach",
         "",
@@ -101,6 +119,33 @@ const TRY: [(&str, &str, &str); 38] = [
         "press Space; catch the end and crack the whip. Plots show what the gap does.",
     ),
     ("bead-on-curve", "", "draw the red bead round the knot. Press Space: it slides. Catch it and throw it."),
+    (
+        "challenge-line",
+        "",
+        "one number is wrong. Trace the red knob; “joint pivot” under Text says where the yellow rocker stands.",
+    ),
+    (
+        "challenge-tray",
+        "",
+        "press Space: the ball rolls. Change “joint upper-pivot” under Text until it stays where it is.",
+    ),
+    (
+        "watt",
+        "",
+        "press Space and trace the red knob: nearly a straight line. Hold the piston against the beam.",
+    ),
+    (
+        "chebyshev",
+        "",
+        "press Space and trace the red knob: flat for half a turn. Under Kinematic, lead the crank by hand.",
+    ),
+    ("geneva", "", "press Space: a quarter turn, a rest. Turn the wheel on by hand while it rests."),
+    ("tensegrity", "", "press Space: the table knocks, and it stands. Lift it by one end; throw it."),
+    (
+        "differential",
+        "",
+        "press Space: the body goes by the mean of both sides. Hold a rocker and see what the other does.",
+    ),
     ("bricard", "", "drag any corner: counting freedoms says it is rigid; it moves."),
     ("cardan-shaft", "", "hold a turning flange back by its rim, then let go."),
     ("sarrus", "", "press the platform down: a straight line, made from pins alone."),
