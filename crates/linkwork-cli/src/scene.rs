@@ -109,20 +109,14 @@ impl Loaded {
         Lines { loaded: self, index: LineIndex::new(&self.text) }
     }
 
-    /// What is read and checked, and no command can honour yet: soft bodies touch solids that are fixed or follow a
-    /// trajectory, with their vertices, and nothing else.
+    /// What is read and checked, and no command can honour yet: soft bodies touch solids, with their vertices, and nothing else.
     pub fn not_simulated(&self) -> Vec<String> {
         let s = &self.scene;
         let cloths = s.cloths.iter().map(|x| ("cloth", &x.soft));
         let all = cloths.chain(s.tetras.iter().map(|x| ("tetra", &x.soft)));
         let touching = all.filter(|(_, soft)| soft.collide != SoftCollide::None);
         touching
-            .map(|(kind, soft)| {
-                format!(
-                    "{kind} `{}`: contact with itself, soft bodies and solids that move freely",
-                    soft.name
-                )
-            })
+            .map(|(kind, soft)| format!("{kind} `{}`: contact with itself and with soft bodies", soft.name))
             .collect()
     }
 

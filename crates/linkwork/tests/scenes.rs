@@ -45,6 +45,7 @@ const SCENES: &[Expected] = &[
     scene("delta", [18, 24, 102], 3, 0),
     scene("differential", [11, 14, 64], 2, 0),
     scene("domino", [13, 0, 0], 72, 0),
+    scene("drape", [103, 0, 0], 300, 0),
     scene("drum-chain", [15, 13, 65], 19, 0),
     scene("excavator", [13, 12, 60], 21, 0),
     scene("figure2", [3, 2, 6], 12, 10),
@@ -77,6 +78,7 @@ const SCENES: &[Expected] = &[
     scene("stewart", [14, 18, 72], 6, 0),
     scene("strandbeest", [75, 109, 545], 7, 6),
     scene("tensegrity", [13, 18, 45], 27, 0),
+    scene("thrown", [76, 0, 0], 204, 0),
     scene("walker", [39, 56, 278], 4, 6),
     scene("watt", [9, 10, 50], 1, 0),
 ];

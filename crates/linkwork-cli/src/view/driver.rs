@@ -669,7 +669,7 @@ fn not_simulated(session: &Session) -> Vec<String> {
     let s = session.scene();
     let soft = s.cloths.len() + s.tetras.len();
     if soft > 0 {
-        vec!["Cloth and soft solids do not touch what moves freely yet, nor themselves.".into()]
+        vec!["Cloth and soft solids touch solids, but not themselves or each other yet.".into()]
     } else {
         Vec::new()
     }

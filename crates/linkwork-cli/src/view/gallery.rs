@@ -50,6 +50,16 @@ const TRY: [(&str, &str, &str); 51] = [
         "push the platform down, or the slide at the foot in: one freedom moves nine solids.",
     ),
     (
+        "thrown",
+        "Hong et al. 2005, Figure 5",
+        "watch the sheet catch both balls. Throw one again, or grab the sheet by its middle and let go.",
+    ),
+    (
+        "drape",
+        "Hong et al. 2005, Figure 6",
+        "press Space: the cloth falls. Pull it off the ball by a corner.",
+    ),
+    (
         "marble-machine",
         "",
         "press Space: the stairs lift the marbles. Catch one and put it back a few steps.",

@@ -191,7 +191,6 @@ impl Island {
                 b.is_ordinary() && attempt.pieces >= if b.gape <= 1.0 { most_off_law } else { most }
             };
             let only_open = best.is_some_and(enough);
-            if std::env::var("LOG2").is_ok() { eprintln!("  pieces {} careful {} rejected {:?} excess {} change {} allowed {} gape {} off {} good {good}", attempt.pieces, attempt.careful, outcome.rejected, outcome.excess, outcome.energy.change, outcome.energy.allowed, outcome.gape, outcome.off_law); }
             if good || only_open || !attempt.go_on(care > 0, retries, c, w) {
                 break best.unwrap_or(outcome);
             }

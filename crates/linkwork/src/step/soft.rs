@@ -287,7 +287,15 @@ impl Soft {
     }
 
     /// Begins a step: `forces` are those of everything else at its start. Scripted and held vertices are where they will be.
-    pub fn begin(&mut self, s: &State, masses: &Masses, forces: &[Wrench], gravity: f64, c: &StepConfig, h: f64) {
+    pub fn begin(
+        &mut self,
+        s: &State,
+        masses: &Masses,
+        forces: &[Wrench],
+        gravity: f64,
+        c: &StepConfig,
+        h: f64,
+    ) {
         (self.h, self.fresh, self.responds) = (h, true, false);
         self.report = SoftReport { springs: self.lines.len(), ..SoftReport::default() };
         for (n, &i) in self.solids.iter().enumerate() {
@@ -301,7 +309,8 @@ impl Soft {
             *pull = Pull { d0: b - a, l0: (b - a).length(), ..Pull::default() };
         }
         let each = self.solids.iter().zip(&self.masses);
-        let squares = each.map(|(i, m)| m * (s.velocities[*i as usize].length_squared() + (gravity * h).powi(2)));
+        let squares =
+            each.map(|(i, m)| m * (s.velocities[*i as usize].length_squared() + (gravity * h).powi(2)));
         self.energy = 0.5 * squares.sum::<f64>();
         self.begin_limits(c);
         self.find_near(s, masses, gravity, c);

@@ -490,7 +490,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     note_speeds(s, w);
     if half == Half::Second {
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
-        w.soft.calm(s);
+        w.soft.calm(s, &w.masses);
         w.soft.stop(s);
         w.soft.settle_touch(s, &w.masses);
     }

@@ -10,14 +10,15 @@
 //! `A^-1 M` having its eigenvalues between 0 and 1, kinetic energy never grows by it. It is the same rule as that for soft
 //! rows (`IslandWork::damp_unresolved_modes`), by modes instead of rows.
 
-use super::factor::{Block, times};
+use super::factor::times;
 use super::{NONE, Soft};
 use crate::math::{Matrix, Vector};
+use crate::rows::Masses;
 use crate::state::State;
 
 impl Soft {
     /// Damps the modes that the step cannot show.
-    pub fn calm(&mut self, s: &mut State) {
+    pub fn calm(&mut self, s: &mut State, masses: &Masses) {
         if !self.factor.is_ready() {
             return;
         }
@@ -27,25 +28,34 @@ impl Soft {
         for (n, i) in self.solids.iter().enumerate() {
             once[n] = s.velocities[*i as usize];
         }
-        self.stiff_part(&mut once, |i| s.velocities[i]);
+        self.stiff_part(&mut once, Some(s));
         twice.clone_from(&once);
-        self.stiff_part(&mut twice, |_| Vector::ZERO);
+        self.stiff_part(&mut twice, None);
         if twice.iter().all(|v| v.is_finite()) {
             once.iter_mut().zip(&twice).for_each(|(a, b)| *a -= *b);
-            let spins = self.spins(&once);
-            for (body, (center, spin)) in self.bodies.iter().zip(spins) {
+            for near in self.contacts.near.iter().filter(|n| n.acts && n.guest != NONE) {
+                // What a surface takes from a vertex, its solid gets.
+                let p = times(&self.touch_block(near), once[near.node as usize]);
+                let i = self.contacts.guests[near.guest as usize].solid;
+                s.velocities[i] += p * masses.inverse_mass(i);
+                s.spins[i] += masses.inverse_inertia(i) * near.arm.cross(p);
+            }
+            for body in &self.bodies {
+                let (center, speed, spin) = self.taken(body, &once, &twice);
                 for n in body.clone() {
-                    s.velocities[self.solids[n] as usize] += spin.cross(self.x[n] - center) - twice[n];
+                    s.velocities[self.solids[n] as usize] +=
+                        speed + spin.cross(self.x[n] - center) - twice[n];
                 }
             }
         }
         (self.before, self.touching) = (once, twice);
     }
 
-    /// `v = A^-1 K v`, held ends moving as they do.
-    fn stiff_part(&mut self, v: &mut [Vector], held: impl Fn(usize) -> Vector) {
-        let right = &mut self.right;
+    /// `v = A^-1 K v`, held ends and surfaces moving as they do in a state, or not at all.
+    fn stiff_part(&mut self, v: &mut [Vector], s: Option<&State>) {
+        let mut right = std::mem::take(&mut self.right);
         right.fill(0.0);
+        let held = |i: usize| s.map_or(Vector::ZERO, |s| s.velocities[i]);
         let mut add = |n: u32, f: Vector| {
             if n != NONE {
                 let at = 3 * n as usize;
@@ -61,28 +71,45 @@ impl Soft {
             add(line.nodes[0], f);
             add(line.nodes[1], -f);
         }
-        self.factor.solve(right);
+        for near in self.contacts.near.iter().filter(|n| n.acts) {
+            let carried = s.map_or(Vector::ZERO, |s| self.carried(near, s));
+            add(near.node, times(&self.touch_block(near), v[near.node as usize] - carried));
+        }
+        self.factor.solve(&mut right);
         for (v, r) in v.iter_mut().zip(right.chunks_exact(3)) {
             *v = Vector::new(r[0], r[1], r[2]);
         }
+        self.right = right;
     }
 
-    /// Springs resist turning across them: per body, the spin that gives their torque back, and about what point.
-    fn spins(&self, speeds: &[Vector]) -> Vec<(Vector, Vector)> {
-        let each = self.bodies.iter().map(|body| {
-            let (mass, center, inertia) = self.whole(body);
-            if !(mass > 0.0) {
-                return (center, Vector::ZERO);
+    /// What was taken from the motion of a body as a whole, and not by what holds it: about what point, speed and spin.
+    /// Springs resist turning across them, and those that are left out of the matrix resist everything.
+    fn taken(
+        &self,
+        body: &std::ops::Range<usize>,
+        pulls: &[Vector],
+        taken: &[Vector],
+    ) -> (Vector, Vector, Vector) {
+        let (mass, center, inertia) = self.whole(body);
+        // Surfaces take momentum, and how much is not known well enough.
+        let touches = self.contacts.near.iter().any(|n| n.acts && body.contains(&(n.node as usize)));
+        if !(mass > 0.0) || touches {
+            return (center, Vector::ZERO, Vector::ZERO);
+        }
+        let (mut push, mut twist) = (Vector::ZERO, Vector::ZERO);
+        let mut add = |n: usize, p: Vector| {
+            push += p;
+            twist += (self.x[n] - center).cross(p);
+        };
+        body.clone().for_each(|n| add(n, taken[n] * self.masses[n]));
+        for (line, p) in self.lines.iter().zip(&self.pulls) {
+            if let [n, NONE] | [NONE, n] = line.nodes
+                && body.contains(&(n as usize))
+            {
+                add(n as usize, -times(&p.seen.block, pulls[n as usize]));
             }
-            let own = |n: u32| n != NONE && body.contains(&(n as usize));
-            let pairs = self.lines.iter().zip(&self.pulls).filter(|(l, _)| own(l.nodes[0]) && own(l.nodes[1]));
-            let torque = |block: &Block, [a, b]: [usize; 2]| {
-                (self.x[a] - self.x[b]).cross(times(block, speeds[a] - speeds[b]))
-            };
-            let twist: Vector = pairs.map(|(l, p)| torque(&p.seen.block, l.nodes.map(|n| n as usize))).sum();
-            (center, turned_by(inertia, twist))
-        });
-        each.collect()
+        }
+        (center, push / mass, turned_by(inertia, twist))
     }
 
     /// Mass, centre and inertia of a body as it lies.

@@ -72,7 +72,7 @@ pub(super) struct Near {
     /// How large its friction would be if it stuck.
     wants: f64,
     /// In the matrix: it acts, and it sticks.
-    acts: bool,
+    pub acts: bool,
     sticks: bool,
 }
 
@@ -83,8 +83,25 @@ impl Near {
         let (allowed, gap, multiplier, pressed, push, wants) = (0.0, f64::INFINITY, 0.0, 0.0, 0.0, 0.0);
         let (acts, sticks) = (false, false);
         Self {
-            node, obstacle, guest, p0, outside, plane, allowed, normal, arm, gap, slip, multiplier, drag, pressed, push,
-            rub, wants, acts, sticks,
+            node,
+            obstacle,
+            guest,
+            p0,
+            outside,
+            plane,
+            allowed,
+            normal,
+            arm,
+            gap,
+            slip,
+            multiplier,
+            drag,
+            pressed,
+            push,
+            rub,
+            wants,
+            acts,
+            sticks,
         }
     }
 
@@ -143,7 +160,9 @@ fn either<S: RayCast + PointQuery>(
     };
     let hit = |from: Vector, to: Vector| {
         let ray = Ray::new(from, to - from);
-        shape.cast_local_ray_and_get_normal(&ray, 1.0, false).map(|hit| (hit, from + (to - from) * hit.time_of_impact))
+        shape
+            .cast_local_ray_and_get_normal(&ray, 1.0, false)
+            .map(|hit| (hit, from + (to - from) * hit.time_of_impact))
     };
     let entered = p0.and_then(|p0| {
         let (there, at) = hit(p0, p1)?;
@@ -332,7 +351,8 @@ impl Soft {
             let acts = near.push > 0.0;
             let o = &contacts.obstacles[near.obstacle as usize];
             let at = &contacts.poses[near.obstacle as usize].1;
-            let found = look(near, &contacts.colliders[o.collider as usize].geometry, at, self.x[near.node as usize]);
+            let found =
+                look(near, &contacts.colliders[o.collider as usize].geometry, at, self.x[near.node as usize]);
             // The surface where the vertex is, which may bend away from the plane that it keeps to.
             near.gap = found.map_or(f64::INFINITY, |(_, _, d)| d - 0.5 * o.thickness - near.allowed);
             let give = (0.5 * c.tolerance).max(0.5 * GIVE * o.thickness);
@@ -350,6 +370,12 @@ impl Soft {
         tight
     }
 
+    /// How fast the surface under a vertex moves.
+    pub(super) fn carried(&self, near: &Near, s: &State) -> Vector {
+        let o = &self.contacts.obstacles[near.obstacle as usize];
+        if o.pose.is_some() { Vector::ZERO } else { s.velocities[o.solid] + s.spins[o.solid].cross(near.arm) }
+    }
+
     /// Vertices that touch do not go on into what they touch, and rub along it: impulse by impulse.
     pub fn settle_touch(&mut self, s: &mut State, masses: &Masses) {
         for sweep in 0..SWEEPS {
@@ -362,7 +388,7 @@ impl Soft {
                 let i = self.solids[near.node as usize] as usize;
                 let solid = o.pose.is_none().then_some(o.solid);
                 let free = solid.filter(|j| masses.moves(*j));
-                let carried = solid.map_or(Vector::ZERO, |j| s.velocities[j] + s.spins[j].cross(near.arm));
+                let carried = self.carried(&near, s);
                 let relative = s.velocities[i] - carried;
                 let n = near.normal;
                 let along = n.dot(relative);

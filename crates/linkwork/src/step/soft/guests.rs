@@ -68,7 +68,8 @@ impl Soft {
     /// Their share of `Phi`.
     pub(super) fn guests_value(&self) -> f64 {
         let each = self.contacts.guests.iter();
-        each.map(|g| 0.5 * (g.mass * g.moved[0].length_squared() + g.moved[1].dot(g.inertia * g.moved[1]))).sum()
+        each.map(|g| 0.5 * (g.mass * g.moved[0].length_squared() + g.moved[1].dot(g.inertia * g.moved[1])))
+            .sum()
     }
 
     /// What vertices push them with.
@@ -181,7 +182,8 @@ impl Soft {
         let mut slope = 0.0;
         for (k, g) in c.guests.iter().enumerate() {
             let [moves, turns] = [0, 3].map(|i| Vector::from_slice(&c.small[6 * k + i..6 * k + i + 3]));
-            slope -= moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.inertia * g.moved[1]);
+            slope -=
+                moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.inertia * g.moved[1]);
         }
         for (j, z) in c.small.iter().enumerate() {
             let column = &c.border[j * n..(j + 1) * n];

@@ -7,6 +7,8 @@ use crate::state::State;
 
 /// Most rounds.
 const ROUNDS: usize = 100;
+/// Bodies of more vertices than this are solved less accurately.
+const MANY: usize = 600;
 /// A round that leaves more than this share of the correction before it wants a new matrix.
 const SLOW: f64 = 0.2;
 /// So does a correction that is longer than this share of the shortest spring.
@@ -36,7 +38,6 @@ impl Soft {
             }
             let (share, reached) = self.descend(held, value, moved, slope, close);
             value = reached;
-            if std::env::var("LOG").is_ok() { eprintln!("  moved {moved:.3e} share {share} value {value:.9e} slope {slope:.2e} new {new}"); }
             let moved = moved * share;
             if share == 0.0 && new {
                 // Rounding is all that is left, or the surface moved: what there is counts if it is near enough.
@@ -65,12 +66,10 @@ impl Soft {
     /// sheets wrinkle in ways that cannot be told apart, and what is left open is no motion of the whole.
     fn accuracy(&self) -> (f64, usize) {
         let n = self.solids.len();
-        let eps: f64 = std::env::var("EPS").ok().and_then(|t| t.parse().ok()).unwrap_or(if n > 600 { 1e-3 } else { 1e-7 });
-        (eps, (6000 / n.max(1)).clamp(6, 40))
+        (if n > MANY { 1e-3 } else { 1e-7 }, (6000 / n.max(1)).clamp(6, 40))
     }
 
     fn finish(&mut self, held: &State, found: bool) -> bool {
-        if !found && std::env::var("LOG2").is_ok() { eprintln!("  not found: {:?}", self.report); }
         self.report.unsolved += usize::from(!found);
         self.fresh = false;
         self.linear_forces(held);
@@ -93,7 +92,11 @@ impl Soft {
             let soft = 0.5 * line.stiffness + line.damping / self.h;
             p.pull = n * (p.seen.tension + soft * along);
             p.hold = if p.taut { n * (p.seen.held + p.stiffer * along) } else { Vector::ZERO };
-            if p.taut { p.hold += across } else { p.pull += across }
+            if p.taut {
+                p.hold += across
+            } else {
+                p.pull += across
+            }
             let end = |k: usize| match line.nodes[k] {
                 NONE => held.centers[line.solids[k] as usize],
                 n => self.x[n as usize],
@@ -128,8 +131,9 @@ impl Soft {
         }
         sum += self.touch(held);
         let each = self.x.iter().zip(&self.free).zip(&self.outer).zip(&self.masses);
-        let kinetic: f64 =
-            each.map(|(((x, free), push), m)| 0.5 * m * (*x - *free - *push * (h / m)).length_squared()).sum();
+        let kinetic: f64 = each
+            .map(|(((x, free), push), m)| 0.5 * m * (*x - *free - *push * (h / m)).length_squared())
+            .sum();
         kinetic + self.guests_value() + 0.5 * h * h * sum
     }
 
@@ -148,7 +152,10 @@ impl Soft {
             let across = match tension {
                 t if p.l1 <= 0.0 || (left_out && t < 0.0) => 0.0,
                 t if t >= 0.0 => half * t / p.l1,
-                t => half * t / p.l1.max(0.1 * line.length) * moving().map(|n| self.softening[n]).fold(1.0, f64::min),
+                t => {
+                    half * t / p.l1.max(0.1 * line.length)
+                        * moving().map(|n| self.softening[n]).fold(1.0, f64::min)
+                }
             };
             (p.taut, p.seen.across) = (p.held > 0.0, across / half);
             if p.taut {
