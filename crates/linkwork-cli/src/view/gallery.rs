@@ -12,7 +12,7 @@ struct Scenes;
 
 /// What a hand can do with each scene, the inviting ones first, and the figure it stands for. What the files themselves
 /// say under `Try:` is about their text and the command line.
-const TRY: [(&str, &str, &str); 51] = [
+const TRY: [(&str, &str, &str); 53] = [
     (
         "fourbar",
         "",

@@ -516,15 +516,31 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         hold_velocities(piece, s, w, &pushed, true, done);
         w.limit_rebound(piece, s);
     }
+    reactions(w, &pushed, h);
     w.best = pushed;
     let pull = std::mem::take(&mut w.pull);
     let memory = s.memory.own_mut();
-    memory.remember(h, &w.rows.keys, w.lambda.iter().map(|l| l * 2.0 / h));
+    memory.remember(h, &w.rows.keys, w.b.iter().copied());
     if !w.raised.is_empty() {
         memory.pull.clone_from(&pull);
     }
     w.pull = pull;
     w.remember_contacts(s, h);
+}
+
+/// Forces of the rows in `b`, as velocities tell them: those of both halves of the step are the same, but for what holds soft
+/// bodies. Their springs go on pulling after the middle of the step, and are calmed.
+fn reactions(w: &mut IslandWork, pushed: &[f64], h: f64) {
+    w.b.clear();
+    w.b.extend(w.lambda.iter().map(|l| l * 2.0 / h));
+    if w.soft.is_empty() {
+        return;
+    }
+    for g in w.rows.groups.iter().filter(|g| g.solids.iter().any(|i| w.soft.has(*i))) {
+        for r in g.range() {
+            w.b[r] = (pushed[r] + w.lambda[r]) / h;
+        }
+    }
 }
 
 /// Raises the inertia of solids with taut joints for the next step, by the forces of this one.
