@@ -153,3 +153,23 @@ export function scratch() {
 
 export const read = (path) => readFileSync(join(root, path), 'utf8');
 export { writeFileSync as write, join };
+
+/** How many pixels are much more of one channel (0 red, 1 green, 2 blue) than of the two others, and at least `least` of it. */
+export const pixels = (page, channel, over, least = 0) =>
+  page.evaluate(
+    ([channel, over, least]) => {
+      const { stage } = linkwork;
+      stage.renderer.render(stage.scene, stage.camera);
+      const gl = stage.renderer.getContext();
+      const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+      const p = new Uint8Array(4 * w * h);
+      gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
+      let n = 0;
+      for (let i = 0; i < p.length; i += 4) {
+        const others = [0, 1, 2].filter((c) => c !== channel);
+        if (others.every((c, k) => p[i + channel] > over[k] * p[i + c]) && p[i + channel] > least) n++;
+      }
+      return n;
+    },
+    [channel, over, least],
+  );

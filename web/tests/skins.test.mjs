@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import * as THREE from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
-import { binary, closeBrowser, command, drawn, frame, frames, grip, join, onPage, open, pictures, root, scratch, serve, until } from './harness.mjs';
+import { binary, closeBrowser, command, drawn, frame, frames, grip, join, onPage, open, pictures, pixels, root, scratch, serve, until } from './harness.mjs';
 
 let server, page;
 before(async () => {
@@ -32,18 +32,7 @@ const tail = () =>
   });
 const apart = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
 /** How many pixels are about the skin's green. */
-const green = () =>
-  page.evaluate(() => {
-    const { stage } = linkwork;
-    stage.renderer.render(stage.scene, stage.camera);
-    const gl = stage.renderer.getContext();
-    const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
-    const p = new Uint8Array(4 * w * h);
-    gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
-    let n = 0;
-    for (let i = 0; i < p.length; i += 4) if (p[i + 1] > 1.2 * p[i] && p[i + 1] > 1.2 * p[i + 2]) n++;
-    return n;
-  });
+const green = () => pixels(page, 1, [1.2, 1.2]);
 
 test('a skin is drawn instead of the solids beneath it, and moves with them', async () => {
   assert.equal(await page.evaluate(() => linkwork.app.scene.notes.length), 0, 'nothing is said to be missing');

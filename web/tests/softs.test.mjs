@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import * as THREE from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
-import { binary, closeBrowser, command, drawn, frame, frames, join, open, pictures, root, scratch, serve, until, write } from './harness.mjs';
+import { binary, closeBrowser, command, drawn, frame, frames, join, open, pictures, pixels, root, scratch, serve, until, write } from './harness.mjs';
 
 const SCENE = `scene title "Soft things"; end
 solid post: kernel fixed; shape capsule 0.02 1.2 axis 0 1 0; at -0.1 0.6 0; end
@@ -92,18 +92,7 @@ test('each soft body is one mesh and one row, and follows its vertices', async (
 });
 
 test('the colour of the scene is seen from both sides', async () => {
-  const blue = () =>
-    page.evaluate(() => {
-      const { stage } = linkwork;
-      stage.renderer.render(stage.scene, stage.camera);
-      const gl = stage.renderer.getContext();
-      const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
-      const p = new Uint8Array(4 * w * h);
-      gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
-      let n = 0;
-      for (let i = 0; i < p.length; i += 4) if (p[i + 2] > 1.5 * p[i] && p[i + 2] > 1.2 * p[i + 1] && p[i + 2] > 60) n++;
-      return n;
-    });
+  const blue = () => pixels(page, 2, [1.5, 1.2], 60);
   const front = await blue();
   const turn = () =>
     page.evaluate(() => {

@@ -27,14 +27,6 @@ pub fn encode(
     ghosts: &[&Session],
 ) {
     let settings = session.settings();
-    let missed = !(report.gaps.position.max(report.gaps.angle) <= settings.tolerance);
-    let flags = u32::from(settings.running)
-        | u32::from(settings.mode == linkwork::session::Mode::Kinematic) << 1
-        | u32::from(missed) << 2
-        | u32::from(report.rejected.is_some()) << 3
-        | u32::from(report.timeline.scrubbed) << 4
-        | u32::from(report.receipt.rough) << 5
-        | u32::from(report.receipt.least) << 6;
     let mut gaps = open_gaps(session.mechanism(), session.state(), settings.tolerance.max(LEAST_GAP));
     gaps.sort_by(|a, b| b.length().total_cmp(&a.length()));
     gaps.truncate(MOST_GAPS);
@@ -52,7 +44,7 @@ pub fn encode(
         MAGIC,
         tick,
         revision,
-        flags,
+        flags(session, report),
         solids as u32,
         report.grabs.len() as u32,
         gaps.len() as u32,
@@ -73,19 +65,7 @@ pub fn encode(
         }
     }
     poses(out, session);
-    for g in &report.grabs {
-        let mode = match g.mode {
-            GripMode::Pin => 0.0,
-            GripMode::PinPose => 1.0,
-            GripMode::Pull => 2.0,
-        };
-        numbers(out, [f64::from(g.hand), f64::from(g.solid)]);
-        numbers(out, g.point);
-        numbers(out, g.target);
-        numbers(out, [g.gap.position]);
-        numbers(out, g.force);
-        numbers(out, [f64::from(u8::from(g.met)), mode, g.gap.angle, g.most_force.unwrap_or(-1.0)]);
-    }
+    grips(out, report);
     for Gap { joint, from, to } in &gaps {
         numbers(out, [f64::from(joint.0)]);
         numbers(out, from.to_array());
@@ -104,6 +84,35 @@ pub fn encode(
         numbers(out, [c.friction, f64::from(u8::from(c.slides()))]);
     }
     asleep.iter().for_each(|word| out.extend(word.to_le_bytes()));
+}
+
+/// What holds of the whole frame, a bit each.
+fn flags(session: &Session, report: &TickReport) -> u32 {
+    let settings = session.settings();
+    let missed = !(report.gaps.position.max(report.gaps.angle) <= settings.tolerance);
+    u32::from(settings.running)
+        | u32::from(settings.mode == linkwork::session::Mode::Kinematic) << 1
+        | u32::from(missed) << 2
+        | u32::from(report.rejected.is_some()) << 3
+        | u32::from(report.timeline.scrubbed) << 4
+        | u32::from(report.receipt.rough) << 5
+        | u32::from(report.receipt.least) << 6
+}
+
+fn grips(out: &mut Vec<u8>, report: &TickReport) {
+    for g in &report.grabs {
+        let mode = match g.mode {
+            GripMode::Pin => 0.0,
+            GripMode::PinPose => 1.0,
+            GripMode::Pull => 2.0,
+        };
+        numbers(out, [f64::from(g.hand), f64::from(g.solid)]);
+        numbers(out, g.point);
+        numbers(out, g.target);
+        numbers(out, [g.gap.position]);
+        numbers(out, g.force);
+        numbers(out, [f64::from(u8::from(g.met)), mode, g.gap.angle, g.most_force.unwrap_or(-1.0)]);
+    }
 }
 
 /// A bit for every solid that sleeps, the world left out; nothing at all where none does.

@@ -196,8 +196,6 @@ pub(crate) struct Soft {
     softening: Vec<f64>,
     /// The places that a line search starts from.
     before: Vec<Vector>,
-    /// The step has begun and nothing was solved yet.
-    fresh: bool,
     /// Stiffness around each node.
     around: Vec<f64>,
     pub contacts: Contacts,
@@ -296,7 +294,7 @@ impl Soft {
         c: &StepConfig,
         h: f64,
     ) {
-        (self.h, self.fresh, self.responds) = (h, true, false);
+        (self.h, self.responds) = (h, false);
         self.report = SoftReport { springs: self.lines.len(), ..SoftReport::default() };
         for (n, &i) in self.solids.iter().enumerate() {
             let (i, w) = (i as usize, 1.0 / self.masses[n]);

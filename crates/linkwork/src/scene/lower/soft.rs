@@ -238,54 +238,7 @@ impl<'x, 't> Lowering<'x, 't> {
             if self.pose_clause(&mut pose, words, c) {
                 continue;
             }
-            match self.file.str(c.word) {
-                "mass" => {
-                    soft.mass =
-                        self.read(words, c, |r| r.positive("the mass", Quantity::Plain)).unwrap_or(1.0);
-                }
-                "velocity" => {
-                    let read = self.read(words, c, |r| r.vector("a velocity x y z", Quantity::Plain));
-                    soft.velocity = read.unwrap_or(Vector::ZERO);
-                }
-                "spin" => {
-                    let read = self.read(words, c, |r| r.vector("a spin x y z", Quantity::AngularSpeed));
-                    soft.spin = read.unwrap_or(Vector::ZERO);
-                }
-                "stretch" => soft.stretch = self.read(words, c, |r| r.elasticity()),
-                "limit-strain" => {
-                    soft.limit_strain = self.read(words, c, |r| r.positive("the strain", Quantity::Ratio));
-                }
-                "thickness" => {
-                    soft.thickness = self.read(words, c, |r| r.positive("the thickness", Quantity::Length));
-                }
-                "pin" => {
-                    let Some(sides) = &sides else { continue };
-                    let pin = self.read(words, c, |r| r.pin(sides));
-                    if let Some(pin) = pin {
-                        if pinned.insert(pin.vertex) {
-                            soft.pins.push(pin);
-                        } else {
-                            let message = "this vertex is already pinned";
-                            self.report(Diagnostic::new(codes::DUPLICATE_CLAUSE, c.span, message));
-                        }
-                    }
-                }
-                "material" => {
-                    soft.material = self.read(words, c, |r| {
-                        let (name, span) = r.name("the name of a material")?;
-                        r.low.material_named(name, span)
-                    });
-                }
-                "collide" => {
-                    soft.collide = match self.read(words, c, |r| r.partners()) {
-                        None | Some(Ok(true)) => SoftCollide::All,
-                        Some(Ok(false)) => SoftCollide::None,
-                        Some(Err(bodies)) => SoftCollide::With(bodies.into_iter().map(|(b, _)| b).collect()),
-                    };
-                }
-                "color" => soft.color = self.read(words, c, |r| r.color()),
-                _ => {}
-            }
+            self.soft_clause(&mut soft, &mut pinned, sides.as_deref(), words, c);
         }
         self.exclusive(block, seen, "turn", "orientation");
         if !seen.has("mass") {
@@ -296,6 +249,64 @@ impl<'x, 't> Lowering<'x, 't> {
         }
         soft.pose = pose.pose();
         soft
+    }
+
+    /// A clause of a soft body, other than those of its pose.
+    fn soft_clause(
+        &mut self,
+        soft: &mut Soft,
+        pinned: &mut BTreeSet<u32>,
+        sides: Option<&[u32]>,
+        words: &'static BlockWords,
+        c: &Clause,
+    ) {
+        match self.file.str(c.word) {
+            "mass" => {
+                soft.mass = self.read(words, c, |r| r.positive("the mass", Quantity::Plain)).unwrap_or(1.0);
+            }
+            "velocity" => {
+                let read = self.read(words, c, |r| r.vector("a velocity x y z", Quantity::Plain));
+                soft.velocity = read.unwrap_or(Vector::ZERO);
+            }
+            "spin" => {
+                let read = self.read(words, c, |r| r.vector("a spin x y z", Quantity::AngularSpeed));
+                soft.spin = read.unwrap_or(Vector::ZERO);
+            }
+            "stretch" => soft.stretch = self.read(words, c, |r| r.elasticity()),
+            "limit-strain" => {
+                soft.limit_strain = self.read(words, c, |r| r.positive("the strain", Quantity::Ratio));
+            }
+            "thickness" => {
+                soft.thickness = self.read(words, c, |r| r.positive("the thickness", Quantity::Length));
+            }
+            "pin" => {
+                let Some(sides) = sides else { return };
+                let pin = self.read(words, c, |r| r.pin(sides));
+                if let Some(pin) = pin {
+                    if pinned.insert(pin.vertex) {
+                        soft.pins.push(pin);
+                    } else {
+                        let message = "this vertex is already pinned";
+                        self.report(Diagnostic::new(codes::DUPLICATE_CLAUSE, c.span, message));
+                    }
+                }
+            }
+            "material" => {
+                soft.material = self.read(words, c, |r| {
+                    let (name, span) = r.name("the name of a material")?;
+                    r.low.material_named(name, span)
+                });
+            }
+            "collide" => {
+                soft.collide = match self.read(words, c, |r| r.partners()) {
+                    None | Some(Ok(true)) => SoftCollide::All,
+                    Some(Ok(false)) => SoftCollide::None,
+                    Some(Err(bodies)) => SoftCollide::With(bodies.into_iter().map(|(b, _)| b).collect()),
+                };
+            }
+            "color" => soft.color = self.read(words, c, |r| r.color()),
+            _ => {}
+        }
     }
 
     pub(super) fn skin(&mut self, block: &Block, words: &'static BlockWords) {

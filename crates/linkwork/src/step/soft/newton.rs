@@ -71,7 +71,6 @@ impl Soft {
 
     fn finish(&mut self, held: &State, found: bool) -> bool {
         self.report.unsolved += usize::from(!found);
-        self.fresh = false;
         self.linear_forces(held);
         found
     }
