@@ -40,7 +40,7 @@ async function walk(page, where, panels) {
   });
   await frames(page, 2);
   await until('the inspector is there', () => page.locator('#inspect-motor').isVisible());
-  await until('the findings are there', async () => /freedom/.test(await page.locator('#freedoms').innerText()));
+  await until('the findings are there', async () => /\d freedom/.test(await page.locator('#freedoms').innerText()));
   await drawn(page, 2);
   await serious(page, `${where}, build`);
   await page.evaluate(() => (linkwork.app.select({ kind: 'solid', id: 1 }), linkwork.docks.toggle('plots', true), (document.querySelector('.menu').open = true)));

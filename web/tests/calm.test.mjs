@@ -137,6 +137,8 @@ test('a motor has a slider that writes its speed; one drag is one undo', async (
   assert.equal(await slider.count(), 1);
   assert.equal(Number(await slider.inputValue()), 2);
   const edits = (await settings(page)).undo;
+  // What is found out about the mechanism stands above the slider, and comes later.
+  await until('freedoms are counted', async () => /^\d+ freedom/.test(await page.locator('#freedoms').innerText()));
   const box = await slider.boundingBox();
   const x = (v) => box.x + 8 + ((v + 10) / 20) * (box.width - 16);
   await page.mouse.move(x(2), box.y + box.height / 2);

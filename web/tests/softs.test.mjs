@@ -112,14 +112,20 @@ test('the colour of the scene is seen from both sides', async () => {
 
 test('any point of a sheet can be held, and several at once', async () => {
   await page.evaluate(() => linkwork.docks.toggle('outline', false));
-  await command(page, { do: 'run', on: true });
-  await drawn(page, 2);
+  // Time stands still while a place is looked up and touched: a sheet that swings would be elsewhere by then.
+  const still = async () => {
+    await command(page, { do: 'run', on: false });
+    await frames(page, 2);
+    await drawn(page, 2);
+  };
+  await still();
   const at = await onSheet(5.4, 4.3);
   const hit = await page.evaluate(({ x, y }) => linkwork.app.scene.solids[linkwork.pointer.pick(x, y)?.solid]?.name, at);
   assert.equal(hit, 'flag.5.4');
   await page.mouse.move(at.x, at.y);
   await page.mouse.down();
   await until('it is held', async () => (await frame(page)).grabs.length === 1);
+  await command(page, { do: 'run', on: true });
   const start = await page.evaluate(() => linkwork.stage.toPage(new linkwork.THREE.Vector3(...linkwork.app.frame.grabs[0].target)));
   await page.mouse.move(at.x + 25, at.y - 40, { steps: 8 });
   const place = async (name) => {
@@ -138,11 +144,13 @@ test('any point of a sheet can be held, and several at once', async () => {
   const touch = await page.context().newCDPSession(page);
   await touch.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 5 });
   const fingers = (type, ...points) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(({ x, y }, id) => ({ x, y, id })) });
+  await still();
   const [a, b] = [await place('flag.3.5'), await place('flag.9.6')];
   await fingers('touchStart', a);
   await until('one finger holds', async () => (await frame(page)).grabs.length === 1);
   await fingers('touchStart', a, b);
   await until('two fingers hold', async () => (await frame(page)).grabs.length === 2);
+  await command(page, { do: 'run', on: true });
   for (let k = 1; k <= 6; k++) {
     await fingers('touchMove', { x: a.x + 2 * k, y: a.y - 4 * k }, { x: b.x - k, y: b.y - 5 * k });
     await drawn(page, 1);

@@ -49,11 +49,7 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
   };
 
   const write = () => {
-    if (!found || !app.scene) {
-      ways.replaceChildren();
-      extra.replaceChildren();
-      return;
-    }
+    if (!found || !app.scene) return;
     const f = found;
     const motors = app.scene.joints.filter((j) => j.motor && j.enabled).length;
     const count = f.examined ? many(f.freedoms, 'freedom') : `about ${many(f.freedoms, 'freedom')}`;
@@ -107,9 +103,13 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
   app.on('scene', () => {
     found = null;
     motion = -1;
-    if (app.other) marked = null;
+    if (app.other) {
+      marked = null;
+      ways.replaceChildren('Counting freedoms …');
+      extra.replaceChildren();
+    }
+    // Of an edited scene the last words stay until the new ones are there: what is below must not jump under the pointer.
     paint();
-    write();
   });
   app.on('frame', () => void look());
   return element;
