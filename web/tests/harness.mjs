@@ -97,11 +97,14 @@ export async function frames(page, n = 1) {
   await page.waitForFunction((to) => window.linkwork.app.frames >= to, from + n, { timeout: 60_000 });
 }
 
-export const frame = (page) =>
-  page.evaluate(() => {
+/** The last frame of the scene on show. A scene that has just come has none yet. */
+export const frame = async (page) => {
+  const seen = await page.waitForFunction(() => {
     const f = window.linkwork.app.frame;
-    return { ...f, poses: Array.from(f.poses), ghosts: f.ghosts.map((g) => Array.from(g)) };
+    return f && { ...f, poses: Array.from(f.poses), ghosts: f.ghosts.map((g) => Array.from(g)) };
   });
+  return seen.jsonValue();
+};
 
 export const settings = (page) => page.evaluate(() => window.linkwork.app.settings);
 export const command = (page, c) => page.evaluate((c) => window.linkwork.app.connection.request('command', c), c);

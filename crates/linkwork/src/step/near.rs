@@ -10,7 +10,8 @@ use super::touch::Pair;
 use crate::contact::{Broad, Collider, Colliders, obstacles};
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
-use crate::solid::{Kernel, SolidId};
+use crate::soft::SoftBody;
+use crate::solid::{Collide, Kernel, SolidId};
 use crate::state::{IslandMemory, Memory, State};
 use std::sync::Arc;
 
@@ -100,24 +101,22 @@ impl Near {
         m.softs()[k].range().map(|i| self.home[i]).find(|h| *h != NONE).unwrap_or(NONE)
     }
 
-    /// Soft bodies and shapes whose boxes meet within the step.
+    /// Soft bodies, shapes and other soft bodies whose boxes meet within the step.
     fn find_soft_pairs(&mut self, m: &Mechanism, s: &State, h: f64) {
-        if self.obstacles.is_empty() {
-            return;
-        }
+        let boxes: Vec<SoftBox> = m.softs().iter().map(|soft| SoftBox::new(m, soft, s, h)).collect();
         let all = self.obstacles.clone();
         for (k, soft) in m.softs().iter().enumerate() {
             let home = self.soft_home(m, k);
             if home == NONE {
                 continue;
             }
-            let (mut low, mut high, mut speed) = (Vector::INFINITY, Vector::NEG_INFINITY, 0.0_f64);
-            for i in soft.range() {
-                low = low.min(s.centers[i]);
-                high = high.max(s.centers[i]);
-                speed = speed.max(s.velocities[i].length());
+            for (j, other) in m.softs().iter().enumerate().take(k) {
+                let touches = [soft, other].iter().all(|x| x.mesh.collide == Collide::All);
+                let there = self.soft_home(m, j);
+                if touches && there != NONE && boxes[k].meets(boxes[j].low, boxes[j].high) {
+                    self.join(home, there);
+                }
             }
-            let margin = 2.0 * h * speed + 4.0 * h * h * m.gravity.length() + 0.5 * soft.mesh.thickness;
             for (j, c) in all.iter().enumerate() {
                 let pinned = self.pinned.binary_search(&(k, c.solid)).is_ok();
                 if pinned || !soft.mesh.may_touch(c.solid, &m.solid(c.solid).collide) {
@@ -126,11 +125,8 @@ impl Near {
                 let i = c.solid.index();
                 let pose = Pose::from_parts(s.centers[i], s.rotations[i]);
                 let moves = s.velocities[i].length() + s.spins[i].length() * c.reach;
-                let room = Vector::splat(margin + if c.fixed { 0.0 } else { 2.0 * h * moves });
-                let meets = c
-                    .aabb(&pose)
-                    .is_none_or(|b| (b.mins - room).cmple(high).all() && (b.maxs + room).cmpge(low).all());
-                if meets {
+                let room = Vector::splat(if c.fixed { 0.0 } else { 2.0 * h * moves });
+                if c.aabb(&pose).is_none_or(|b| boxes[k].meets(b.mins - room, b.maxs + room)) {
                     self.soft_pairs.push([k as u32, j as u32]);
                     self.join(home, self.home[i]);
                 }
@@ -373,6 +369,29 @@ impl Near {
             }
         }
         memory.islands = new;
+    }
+}
+
+/// The box that a soft body stays in within the step.
+struct SoftBox {
+    low: Vector,
+    high: Vector,
+}
+
+impl SoftBox {
+    fn new(m: &Mechanism, soft: &SoftBody, s: &State, h: f64) -> Self {
+        let (mut low, mut high, mut speed) = (Vector::INFINITY, Vector::NEG_INFINITY, 0.0_f64);
+        for i in soft.range() {
+            low = low.min(s.centers[i]);
+            high = high.max(s.centers[i]);
+            speed = speed.max(s.velocities[i].length());
+        }
+        let margin = 2.0 * h * speed + 4.0 * h * h * m.gravity.length() + 0.5 * soft.mesh.thickness;
+        Self { low: low - Vector::splat(margin), high: high + Vector::splat(margin) }
+    }
+
+    fn meets(&self, low: Vector, high: Vector) -> bool {
+        low.cmple(self.high).all() && high.cmpge(self.low).all()
     }
 }
 

@@ -28,9 +28,13 @@ mod calm;
 mod contact;
 mod factor;
 mod guests;
+mod layers;
 mod limit;
 mod momentum;
 mod newton;
+mod room;
+mod surface;
+mod tree;
 
 use super::free::Wrench;
 use super::{IslandWork, StepConfig};
@@ -58,10 +62,14 @@ pub struct SoftReport {
     pub excess: f64,
     /// Largest strain of the springs that have a limit.
     pub strain: f64,
-    /// Vertices that touch solids at the end of the step.
+    /// Vertices, faces and edges that touch something at the end of the step.
     pub contacts: usize,
-    /// How deep the deepest of them is beyond the thickness, metres.
+    /// How much of the thickness the deepest of them lacks, metres.
     pub penetration: f64,
+    /// Pairs of layers that lay in each other when the step began, and are not kept apart.
+    pub tangled: usize,
+    /// Pairs whose way was cut short, because nothing else kept them from passing through each other.
+    pub stopped: usize,
     /// Rounds of Newton's method, and factorisations.
     pub rounds: usize,
     /// Factorisations among them.
@@ -80,6 +88,8 @@ impl SoftReport {
             strain: self.strain.max(other.strain),
             contacts: self.contacts.max(other.contacts),
             penetration: self.penetration.max(other.penetration),
+            tangled: self.tangled.max(other.tangled),
+            stopped: self.stopped + other.stopped,
             rounds: self.rounds.max(other.rounds),
             factors: self.factors.max(other.factors),
             unsolved: self.unsolved + other.unsolved,
@@ -93,6 +103,8 @@ impl SoftReport {
         self.strain = self.strain.max(other.strain);
         self.contacts += other.contacts;
         self.penetration = self.penetration.max(other.penetration);
+        self.tangled += other.tangled;
+        self.stopped += other.stopped;
         self.rounds += other.rounds;
         self.factors += other.factors;
         self.unsolved += other.unsolved;
@@ -123,6 +135,8 @@ struct Pull {
     l1: f64,
     n1: Vector,
     tension: f64,
+    /// Weight of the length at the end in its tension.
+    late: f64,
     /// How long it may be at the end of this step.
     longest: f64,
     /// Tension of its limit, what of it does not depend on the places, and how much stiffer the limit makes it.
@@ -132,12 +146,12 @@ struct Pull {
     /// The limit acts in the matrix.
     taut: bool,
     seen: Seen,
-    /// At the end: the ends' difference, and the forces of spring and limit.
+    /// At the end: the ends' difference, and the impulses of the spring over the step, of spring and limit before its middle,
+    /// and after it.
     d1: Vector,
     pull: Vector,
-    hold: Vector,
-    /// What is added to the spring's force after the middle.
-    after: Vector,
+    first: Vector,
+    second: Vector,
 }
 
 /// What Newton's method saw of a spring when it took its last correction.
@@ -152,7 +166,7 @@ struct Seen {
 }
 
 impl Pull {
-    /// What has to be added after the middle of the step to a force that acted before and after it, so that the torques of
+    /// What has to be added after the middle of the step to an impulse that acted before and after it, so that the torques of
     /// both cancel. A spring that collapsed has no line to pull along.
     fn back(&self, before: Vector, after: Vector) -> Vector {
         let twist = self.d0.cross(before) + self.d1.cross(after);
@@ -171,8 +185,14 @@ pub(crate) struct Soft {
     masses: Vec<f64>,
     lines: Vec<Line>,
     pulls: Vec<Pull>,
-    /// Where pairs are in the matrix: first node and place.
+    /// Pairs of nodes that the matrix couples, in order, where they are in it (first node and place), and which of them
+    /// springs have.
+    coupled: Vec<[u32; 2]>,
     pairs: Vec<(u32, u32)>,
+    own: Vec<u32>,
+    /// Pairs of springs, and how often room was made for others in this step.
+    springs: Vec<[u32; 2]>,
+    widened: usize,
     factor: Factor,
     /// The factor is `A` of the step, and answers pushes.
     responds: bool,
@@ -183,6 +203,12 @@ pub(crate) struct Soft {
     reach: f64,
     /// Per soft body: its nodes.
     bodies: Vec<std::ops::Range<usize>>,
+    /// Surfaces of the soft bodies, in the same order.
+    surfaces: Vec<layers::Surface>,
+    faces: Vec<u32>,
+    /// Where all solids are when the step begins, and where vertices were thought to go when pairs were looked for.
+    origin: Vec<Vector>,
+    guess: Vec<Vector>,
     /// Where vertices are when the step begins, where they would go without springs, and where they go.
     start: Vec<Vector>,
     free: Vec<Vector>,
@@ -234,6 +260,7 @@ impl Soft {
                 self.masses.push(m.solids()[i].mass.mass);
             }
             self.bodies.push(first..self.solids.len());
+            self.surfaces.push(layers::Surface::new(m, soft));
         }
         for soft in m.softs() {
             for s in &soft.mesh.springs {
@@ -268,15 +295,14 @@ impl Soft {
             }
         }
         coupled.sort_unstable();
-        let mut pairs: Vec<[u32; 2]> = Vec::new();
         for (pair, k) in &coupled {
-            if pairs.last() != Some(pair) {
-                pairs.push(*pair);
+            if self.springs.last() != Some(pair) {
+                self.springs.push(*pair);
             }
-            self.lines[*k].pair = pairs.len() as u32 - 1;
+            self.lines[*k].pair = self.springs.len() as u32 - 1;
         }
-        let places = self.factor.analyse(self.solids.len(), &pairs);
-        self.pairs = pairs.iter().zip(places).map(|([a, _], at)| (*a, at)).collect();
+        self.coupled.clone_from(&self.springs);
+        self.lay_out(false);
         self.right = vec![0.0; 3 * self.solids.len()];
         self.softening = vec![0.0; self.solids.len()];
         let none = || vec![Vector::ZERO; self.solids.len()];
@@ -294,7 +320,8 @@ impl Soft {
         c: &StepConfig,
         h: f64,
     ) {
-        (self.h, self.responds) = (h, false);
+        (self.h, self.responds, self.widened) = (h, false, 0);
+        self.origin.clone_from(&s.centers);
         self.report = SoftReport { springs: self.lines.len(), ..SoftReport::default() };
         for (n, &i) in self.solids.iter().enumerate() {
             let (i, w) = (i as usize, 1.0 / self.masses[n]);
@@ -304,7 +331,7 @@ impl Soft {
         }
         for (line, pull) in self.lines.iter().zip(&mut self.pulls) {
             let [a, b] = line.solids.map(|i| s.centers[i as usize]);
-            *pull = Pull { d0: b - a, l0: (b - a).length(), ..Pull::default() };
+            *pull = Pull { d0: b - a, l0: (b - a).length(), late: 0.5, ..Pull::default() };
         }
         let each = self.solids.iter().zip(&self.masses);
         let squares =
@@ -312,6 +339,16 @@ impl Soft {
         self.energy = 0.5 * squares.sum::<f64>();
         self.begin_limits(c);
         self.find_near(s, masses, gravity, c);
+        self.find_layers(c);
+        if !self.contacts.near.is_empty() {
+            self.x.clone_from(&self.start);
+            for (line, p) in self.lines.iter().zip(&mut self.pulls) {
+                let light: f64 =
+                    line.nodes.iter().filter(|n| **n != NONE).map(|n| 1.0 / self.masses[*n as usize]).sum();
+                let y = 0.25 * h * h * line.stiffness * light;
+                p.late = 0.5 + 0.5 * (y / (1.0 + y)).powi(2);
+            }
+        }
     }
 
     /// Where the vertices go if others push with these impulses; makes the impulses all that pushes them. `held` are the
@@ -334,8 +371,9 @@ impl Soft {
         let mut half = std::mem::take(&mut self.before);
         half.iter_mut().for_each(|p| *p = Vector::ZERO);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
-            p.after = p.back(p.pull + p.hold, p.pull);
-            let pull = (p.pull + p.after) * (0.5 * self.h);
+            let second = p.pull * (1.0 - p.late);
+            p.second = second + p.back(p.first, second) * (2.0 - 2.0 * p.late);
+            let pull = p.second;
             for (n, sign) in line.nodes.iter().zip([1.0, -1.0]).filter(|(n, _)| **n != NONE) {
                 half[*n as usize] += pull * sign;
             }

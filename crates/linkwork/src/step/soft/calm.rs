@@ -35,7 +35,7 @@ impl Soft {
             once.iter_mut().zip(&twice).for_each(|(a, b)| *a -= *b);
             for near in self.contacts.near.iter().filter(|n| n.acts && n.guest != NONE) {
                 // What a surface takes from a vertex, its solid gets.
-                let p = times(&self.touch_block(near), once[near.node as usize]);
+                let p = times(&near.block, near.of(&once));
                 let i = self.contacts.guests[near.guest as usize].solid;
                 s.velocities[i] += p * masses.inverse_mass(i);
                 s.spins[i] += masses.inverse_inertia(i) * near.arm.cross(p);
@@ -73,7 +73,8 @@ impl Soft {
         }
         for near in self.contacts.near.iter().filter(|n| n.acts) {
             let carried = s.map_or(Vector::ZERO, |s| self.carried(near, s));
-            add(near.node, times(&self.touch_block(near), v[near.node as usize] - carried));
+            let f = times(&near.block, near.of(v) - carried);
+            near.in_matrix().for_each(|(n, w)| add(n as u32, f * w));
         }
         self.factor.solve(&mut right);
         for (v, r) in v.iter_mut().zip(right.chunks_exact(3)) {
@@ -92,7 +93,7 @@ impl Soft {
     ) -> (Vector, Vector, Vector) {
         let (mass, center, inertia) = self.whole(body);
         // Surfaces take momentum, and how much is not known well enough.
-        let touches = self.contacts.near.iter().any(|n| n.acts && body.contains(&(n.node as usize)));
+        let touches = self.contacts.near.iter().any(|n| n.acts && self.is_pushed(n, body));
         if !(mass > 0.0) || touches {
             return (center, Vector::ZERO, Vector::ZERO);
         }

@@ -1,29 +1,29 @@
-//! Vertices of soft bodies against solids: who is near, where the surface is, and what keeps them apart.
+//! What soft bodies touch with: rows between vertices, faces and edges of theirs and solids, themselves and each other.
 //!
-//! A vertex keeps half of the sheet's thickness from a solid's surface, along the normal where it ends up or, if its way
-//! through the step (in the solid's own frame, so that moving solids count) would lead through the surface, along the normal
-//! where it would enter: nothing tunnels, however fast. Normal forces are multipliers as those of limits are; friction is a
-//! tangential one within Coulomb's cone, whose size is that of the round before. Solids that move are part of the solve
-//! (`guests.rs`).
+//! A row is a point of a soft body, or the difference of two, as a weighted sum of up to four vertices; it keeps to one side of a
+//! plane, that of a solid's surface (`surface.rs`) or one between two layers (`layers.rs`). Normal forces are multipliers as
+//! those of limits are; friction is a tangential one within Coulomb's cone, whose size is that of the round before. Solids that
+//! move are part of the solve (`guests.rs`).
 
 use super::factor;
 use super::guests::Guest;
+use super::layers::weighted;
 use super::{NONE, Soft, StepConfig};
-use crate::contact::{Collider, Geometry};
+use crate::contact::Collider;
 use crate::math::{Pose, Vector};
 use crate::rows::Masses;
 use crate::state::State;
-use parry3d_f64::query::{PointQuery, Ray, RayCast};
 use std::sync::Arc;
 
 /// So many times stiffer than springs and masses are surfaces, and what sticks to them; the rest is left to the multipliers.
-const STIFFER: f64 = 300.0;
-const STICKIER: f64 = 30.0;
+const STIFFER: f64 = 20.0;
+const STICKIER: f64 = 10.0;
 /// In so many rounds planes, and the sizes of friction's cones, are those of the round; later ones keep to them.
 const LOOKS: usize = 12;
-const LAGS: usize = 3;
-/// How much of its half thickness a sheet may give way.
-const GIVE: f64 = 0.02;
+/// How much of the distance to be kept a sheet may give way.
+const GIVE: f64 = 0.05;
+/// The same where Newton's method ran out of rounds.
+const BEARABLE: f64 = 0.3;
 /// Sweeps over the velocities.
 const SWEEPS: usize = 10;
 /// What begins inside comes out by this share of its depth in a step.
@@ -43,57 +43,97 @@ pub(crate) struct Obstacle {
     pub friction: f64,
 }
 
-/// A vertex near an obstacle.
+/// What touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A vertex, or a point of a face, and a solid.
+    Vertex,
+    Face,
+    /// A vertex and a face, or two edges, of soft bodies.
+    Corner,
+    Edges,
+}
+
+/// Two things near each other, of which one at least is soft.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
-    pub node: u32,
-    obstacle: u32,
+    pub kind: Kind,
+    /// Vertices by solids and by nodes, `NONE` for those that are not there or held; and their weights.
+    pub ends: [u32; 4],
+    pub nodes: [u32; 4],
+    pub weights: [f64; 4],
+    /// The solid that is touched, if one is, and whether it is part of the solve.
+    pub obstacle: u32,
     pub guest: u32,
-    /// Where the vertex began, in the shape's frame, and whether that was outside.
-    p0: Vector,
-    outside: bool,
-    /// The plane that it keeps to, in the shape's frame: normal, and a point. None: it is nowhere near.
-    plane: Option<(Vector, Vector)>,
-    /// How deep it may be at the end: what begins inside comes out in time.
+    /// Where the point began, in the shape's frame, and whether that was outside.
+    pub p0: Vector,
+    pub outside: bool,
+    /// How far apart they began.
+    pub d0: f64,
+    /// Distance to be kept, and how much less is allowed at the end: what begins inside comes out in time.
+    keep: f64,
     allowed: f64,
+    friction: f64,
+    /// The plane that it keeps to: normal and a point, in the shape's frame if there is one. None: it is nowhere near.
+    plane: Option<(Vector, Vector)>,
     /// At the end: normal, a point of the surface, distance beyond what is to be kept.
     pub normal: Vector,
     pub arm: Vector,
     gap: f64,
     /// Way along the surface, relative to it.
     slip: Vector,
+    /// How stiff it is held.
+    stiff: f64,
     multiplier: f64,
     drag: Vector,
     /// Normal force that friction goes by.
     pressed: f64,
-    /// Force on the vertex: along the normal and along the surface.
+    /// Force on the point: along the normal and along the surface.
     pub push: f64,
     rub: Vector,
     /// How large its friction would be if it stuck.
     wants: f64,
-    /// In the matrix: it acts, and it sticks.
+    /// In the matrix: it acts, it sticks, its stiffness, and by what weights.
     pub acts: bool,
     sticks: bool,
+    pub block: factor::Block,
+    pub by: [f64; 4],
 }
 
 impl Near {
-    fn new(node: u32, obstacle: u32, guest: u32, p0: Vector, outside: bool) -> Self {
+    pub fn new(
+        kind: Kind,
+        ends: [u32; 4],
+        nodes: [u32; 4],
+        weights: [f64; 4],
+        keep: f64,
+        friction: f64,
+    ) -> Self {
         let zero = Vector::ZERO;
-        let (plane, normal, arm, slip, drag, rub) = (None, Vector::Y, zero, zero, zero, zero);
-        let (allowed, gap, multiplier, pressed, push, wants) = (0.0, f64::INFINITY, 0.0, 0.0, 0.0, 0.0);
+        let (p0, normal, arm, slip, drag, rub) = (zero, Vector::Y, zero, zero, zero, zero);
+        let (obstacle, guest, outside, plane) = (NONE, NONE, true, None);
+        let (d0, allowed, gap, stiff) = (f64::INFINITY, 0.0, f64::INFINITY, 0.0);
+        let (multiplier, pressed, push, wants) = (0.0, 0.0, 0.0, 0.0);
         let (acts, sticks) = (false, false);
         Self {
-            node,
+            kind,
+            ends,
+            nodes,
+            weights,
             obstacle,
             guest,
             p0,
             outside,
-            plane,
+            d0,
+            keep,
             allowed,
+            friction,
+            plane,
             normal,
             arm,
             gap,
             slip,
+            stiff,
             multiplier,
             drag,
             pressed,
@@ -102,11 +142,75 @@ impl Near {
             wants,
             acts,
             sticks,
+            block: [0.0; 6],
+            by: weights,
         }
+    }
+
+    /// The same, beginning at this distance: less than what is to be kept is made good in time.
+    pub fn coming_out(self, d: f64, tolerance: f64) -> Self {
+        let lacks = d - self.keep;
+        Self { allowed: if lacks < -tolerance { (1.0 - OUT) * lacks } else { 0.0 }, ..self }
+    }
+
+    pub fn is_layer(&self) -> bool {
+        self.obstacle == NONE
     }
 
     pub fn force(&self) -> Vector {
         self.normal * self.push + self.rub
+    }
+
+    /// Nodes that move, with their weights.
+    pub fn moving(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
+        self.nodes_by(self.weights)
+    }
+
+    /// The same, with the weights that they have in the matrix.
+    pub fn in_matrix(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
+        self.nodes_by(self.by)
+    }
+
+    fn nodes_by(&self, weights: [f64; 4]) -> impl Iterator<Item = (usize, f64)> + use<> {
+        let both = self.nodes.into_iter().zip(weights);
+        both.filter(|(n, w)| *n != NONE && *w != 0.0).map(|(n, w)| (n as usize, w))
+    }
+
+    /// Each two of its nodes.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let nodes = self.nodes;
+        (0..3)
+            .flat_map(move |i| (i + 1..4).map(move |j| (nodes[i], nodes[j])))
+            .filter(|(a, b)| *a != NONE && *b != NONE)
+    }
+
+    /// It acts, or may soon.
+    pub fn is_close(&self) -> bool {
+        self.push > 0.0 || self.gap < 0.5 * self.keep
+    }
+
+    /// The weighted sum of what nodes have, as the matrix has it.
+    pub fn of(&self, v: &[Vector]) -> Vector {
+        self.in_matrix().map(|(n, w)| v[n] * w).sum()
+    }
+
+    fn most(&self) -> f64 {
+        self.friction * self.pressed
+    }
+
+    fn sticks_now(&self) -> bool {
+        self.wants <= self.most()
+    }
+
+    /// The stiffness that it adds, `half` being half of the step's square.
+    fn stiffness(&self, half: f64) -> factor::Block {
+        let stiff = half * self.stiff;
+        let along = if self.push > 0.0 { stiff } else { 0.0 };
+        // What slides is as stiff as its friction over how far it wants to go.
+        let stiff = stiff * (STICKIER / STIFFER);
+        let most = self.most();
+        let across = if self.wants > most { stiff * (most / self.wants) } else { stiff };
+        factor::stiffness(self.normal, along, if most > 0.0 { across } else { 0.0 })
     }
 }
 
@@ -121,111 +225,12 @@ pub(crate) struct Contacts {
     pub(super) border: Vec<f64>,
     pub(super) dense: Vec<f64>,
     pub(super) small: Vec<f64>,
-    /// Per obstacle: its solid's centre, and where its shape is.
-    poses: Vec<(Vector, Pose)>,
-}
-
-/// A way that leads less than this share of a solid's half width below its surface has not gone through it.
-const GRAZES: f64 = 0.25;
-
-/// Distance of a point from a surface: along which normal, and the nearest point; in the shape's frame. With the place it
-/// came from, where that way leads through the surface: from where it entered.
-fn probe(g: &Geometry, p0: Option<Vector>, p1: Vector) -> Option<(Vector, Vector, f64)> {
-    match g {
-        Geometry::Plane => Some((Vector::Y, Vector::new(p1.x, 0.0, p1.z), p1.y)),
-        Geometry::Ball(b) => either(b, GRAZES * b.radius, p0, p1),
-        Geometry::Box(b) => either(b, GRAZES * b.half_extents.min_element(), p0, p1),
-        Geometry::Capsule(c) => either(c, GRAZES * c.radius, p0, p1),
-        Geometry::Cylinder { core, round } => {
-            let width = GRAZES * core.radius.min(core.half_height);
-            either(core, width, p0, p1).map(|(n, at, d)| (n, at + n * *round, d - round))
-        }
-        // A mesh has no inside: whatever goes through its surface has entered.
-        Geometry::Mesh(m) => either(m.as_ref(), -1.0, p0, p1),
-    }
-}
-
-/// The surface where a way entered, if it led deeper than `grazes`, or the nearest one. A shape with a negative depth has no
-/// inside.
-fn either<S: RayCast + PointQuery>(
-    shape: &S,
-    grazes: f64,
-    p0: Option<Vector>,
-    p1: Vector,
-) -> Option<(Vector, Vector, f64)> {
-    let oriented = grazes >= 0.0;
-    let depth = |p: Vector| {
-        let to = shape.project_local_point(p, false);
-        if to.is_inside && oriented { p.distance(to.point) } else { 0.0 }
-    };
-    let hit = |from: Vector, to: Vector| {
-        let ray = Ray::new(from, to - from);
-        shape
-            .cast_local_ray_and_get_normal(&ray, 1.0, false)
-            .map(|hit| (hit, from + (to - from) * hit.time_of_impact))
-    };
-    let entered = p0.and_then(|p0| {
-        let (there, at) = hit(p0, p1)?;
-        let leaves = hit(p1, p0).map_or(p1, |(_, at)| at);
-        let deep = !oriented || depth(p1) > grazes || depth((at + leaves) * 0.5) > grazes;
-        let n = if there.normal.dot(p1 - p0) > 0.0 { -there.normal } else { there.normal };
-        deep.then(|| (n, at, n.dot(p1 - at)))
-    });
-    entered.or_else(|| {
-        let to = shape.project_local_point(p1, false);
-        let (d, inside) = (p1 - to.point, to.is_inside && oriented);
-        let n = (if inside { -d } else { d }).try_normalize()?;
-        Some((n, to.point, if inside { -d.length() } else { d.length() }))
-    })
-}
-
-/// The surface that a vertex at `x` meets on its way, or is nearest to.
-fn look(near: &Near, g: &Geometry, at: &Pose, x: Vector) -> Option<(Vector, Vector, f64)> {
-    let p1 = at.inverse().transform_point(x);
-    let way = near.outside.then_some(near.p0).filter(|p0| p0.distance(p1) > 1e-12);
-    probe(g, way, p1)
+    /// Per obstacle: its solid's centre, and where its shape is; and where that was when the step began.
+    pub(super) poses: Vec<(Vector, Pose)>,
+    pub(super) starts: Vec<Pose>,
 }
 
 impl Soft {
-    /// Looks for vertices that may touch something within the step. Solids are where the step begins.
-    pub(super) fn find_near(&mut self, s: &State, masses: &Masses, gravity: f64, config: &StepConfig) {
-        let h = self.h;
-        let c = &mut self.contacts;
-        c.near.clear();
-        c.guests.clear();
-        for (k, o) in c.obstacles.iter().enumerate() {
-            let collider = &c.colliders[o.collider as usize];
-            let at = o.pose.unwrap_or_else(|| Pose::from_parts(s.centers[o.solid], s.rotations[o.solid]));
-            let at = at * collider.local;
-            let moves = o.pose.is_none() && masses.moves(o.solid);
-            let speed = if o.pose.is_some() { Vector::ZERO } else { s.velocities[o.solid] };
-            let spin = if o.pose.is_some() { 0.0 } else { s.spins[o.solid].length() * collider.reach };
-            let back = at.inverse();
-            let r = 0.5 * o.thickness;
-            let mut guest = NONE;
-            for i in o.vertices.clone().filter(|i| self.nodes[*i] != NONE) {
-                let node = self.nodes[i];
-                let p0 = back.transform_point(s.centers[i]);
-                let Some((_, _, d)) = probe(&collider.geometry, None, p0) else { continue };
-                let reach = 2.0 * h * ((s.velocities[i] - speed).length() + spin) + 4.0 * h * h * gravity;
-                if d - r > reach + self.reach {
-                    continue;
-                }
-                if moves && guest == NONE {
-                    guest = Guest::of(&mut c.guests, o.solid, s, masses);
-                }
-                let deep = d - r < -10.0 * config.tolerance;
-                let allowed = if deep { (1.0 - OUT) * (d - r) } else { 0.0 };
-                c.near.push(Near { allowed, ..Near::new(node, k as u32, guest, p0, d > 0.0) });
-            }
-        }
-    }
-
-    fn stiff(&self, node: u32) -> f64 {
-        let n = node as usize;
-        STIFFER * (self.around[n] + 2.0 * self.masses[n] / (self.h * self.h))
-    }
-
     /// Where the shapes are, guests where they were moved to.
     pub(super) fn place_obstacles(&mut self, s: &State) {
         let c = &mut self.contacts;
@@ -241,23 +246,45 @@ impl Soft {
         }
     }
 
-    /// Finds the planes that vertices keep to: what touches keeps to one of them while Newton's method takes a step. True
-    /// when there are any.
+    /// The plane that a row keeps to, from where things are now. Tells the distance.
+    fn look(&self, near: &mut Near) -> f64 {
+        let found = if near.is_layer() {
+            self.look_at_layer(near).map(|(n, w, d, _)| (n, Vector::ZERO, w, d))
+        } else {
+            self.look_at_surface(near)
+        };
+        let Some((n, p, w, d)) = found else {
+            near.plane = None;
+            return f64::INFINITY;
+        };
+        near.plane = Some((n, p));
+        if near.kind != Kind::Vertex {
+            near.weights = w;
+        }
+        if near.kind == Kind::Face {
+            let began: Vector = (0..3).map(|k| self.origin[near.ends[k] as usize] * w[k]).sum();
+            near.p0 = self.contacts.starts[near.obstacle as usize].inverse().transform_point(began);
+        }
+        // As stiff as its vertices together.
+        let give =
+            near.moving().map(|(n, w)| w * w / (self.around[n] + 2.0 * self.masses[n] / (self.h * self.h)));
+        near.stiff = STIFFER / give.sum::<f64>().max(f64::MIN_POSITIVE);
+        d
+    }
+
+    /// Finds the planes that rows keep to: what touches keeps to one of them while Newton's method takes a step. True when
+    /// there are any.
     pub(super) fn look_at_surfaces(&mut self, look_no: usize) -> bool {
-        let c = &mut self.contacts;
         if look_no >= LOOKS {
             return false;
         }
-        for near in &mut c.near {
-            let o = &c.obstacles[near.obstacle as usize];
-            let at = &c.poses[near.obstacle as usize].1;
-            let geometry = &c.colliders[o.collider as usize].geometry;
-            near.plane = look(near, geometry, at, self.x[near.node as usize]).map(|(n, p, _)| (n, p));
-            if look_no < LAGS {
-                near.pressed = near.push;
-            }
+        for k in 0..self.contacts.near.len() {
+            let mut near = self.contacts.near[k];
+            self.look(&mut near);
+            near.pressed = near.push;
+            self.contacts.near[k] = near;
         }
-        !c.near.is_empty()
+        !self.contacts.near.is_empty()
     }
 
     /// Gaps and forces with the vertices at `x`, and what they add to `Phi`, over half of the step's square.
@@ -268,35 +295,45 @@ impl Soft {
         self.place_obstacles(s);
         let mut sum = 0.0;
         for k in 0..self.contacts.near.len() {
-            let stiff = self.stiff(self.contacts.near[k].node);
-            let c = &mut self.contacts;
-            let near = &mut c.near[k];
-            let o = &c.obstacles[near.obstacle as usize];
-            let (center, at) = c.poses[near.obstacle as usize];
-            let x = self.x[near.node as usize];
-            let Some((normal, point)) = near.plane else {
-                (near.gap, near.push, near.rub) = (f64::INFINITY, 0.0, Vector::ZERO);
-                continue;
-            };
-            near.normal = at.rotation * normal;
-            let d = near.normal.dot(x - at.transform_point(point));
-            near.gap = d - 0.5 * o.thickness - near.allowed;
-            near.arm = x - near.normal * d - center;
-            let slip = x - at.transform_point(near.p0);
-            near.slip = slip - near.normal * near.normal.dot(slip);
-            near.push = (near.multiplier - stiff * near.gap).max(0.0);
-            sum += 0.5 * near.push * near.push / stiff;
-            // Huber's function: stiff within the cone, straight outside.
-            let most = o.friction * near.pressed;
-            let stiff = stiff * (STICKIER / STIFFER);
-            let stuck = near.drag - near.normal * near.normal.dot(near.drag) - near.slip * stiff;
-            let wants = stuck.length();
-            near.wants = wants;
-            near.rub = if wants > most { stuck * (most / wants) } else { stuck };
-            let held = wants.min(most);
-            sum += held * (wants - 0.5 * held) / stiff;
+            let mut near = self.contacts.near[k];
+            sum += self.press(&mut near);
+            self.contacts.near[k] = near;
         }
         self.push_on_guests();
+        sum
+    }
+
+    /// Gap and forces of a row, and its share of `Phi`.
+    fn press(&self, near: &mut Near) -> f64 {
+        let Some((normal, point)) = near.plane else {
+            (near.gap, near.push, near.rub) = (f64::INFINITY, 0.0, Vector::ZERO);
+            return 0.0;
+        };
+        let places = near.ends.map(|i| if i == NONE { Vector::ZERO } else { self.at(i) });
+        let x = weighted(&near.weights, &places);
+        let (d, slip) = if near.is_layer() {
+            near.normal = normal;
+            let began = near.ends.map(|i| self.origin[i as usize]);
+            (normal.dot(x), x - weighted(&near.weights, &began))
+        } else {
+            let (center, at) = self.contacts.poses[near.obstacle as usize];
+            near.normal = at.rotation * normal;
+            let d = near.normal.dot(x - at.transform_point(point));
+            near.arm = x - near.normal * d - center;
+            (d, x - at.transform_point(near.p0))
+        };
+        near.gap = d - near.keep - near.allowed;
+        near.slip = slip - near.normal * near.normal.dot(slip);
+        near.push = (near.multiplier - near.stiff * near.gap).max(0.0);
+        let mut sum = 0.5 * near.push * near.push / near.stiff;
+        // Huber's function: stiff within the cone, straight outside.
+        let most = near.most();
+        let stiff = near.stiff * (STICKIER / STIFFER);
+        let stuck = near.drag - near.normal * near.normal.dot(near.drag) - near.slip * stiff;
+        near.wants = stuck.length();
+        near.rub = if near.wants > most { stuck * (most / near.wants) } else { stuck };
+        let held = near.wants.min(most);
+        sum += held * (near.wants - 0.5 * held) / stiff;
         sum
     }
 
@@ -305,113 +342,138 @@ impl Soft {
         self.touching.fill(Vector::ZERO);
         let half = 0.5 * self.h;
         for near in &self.contacts.near {
-            self.touching[near.node as usize] += near.force() * half;
+            let f = near.force() * half;
+            near.moving().for_each(|(n, w)| self.touching[n] += f * w);
         }
     }
 
-    /// The stiffness that a contact adds.
-    pub(super) fn touch_block(&self, near: &Near) -> factor::Block {
-        let stiff = 0.5 * self.h * self.h * self.stiff(near.node);
-        let along = if near.push > 0.0 { stiff } else { 0.0 };
-        let most = self.contacts.obstacles[near.obstacle as usize].friction * near.pressed;
-        // What slides is as stiff as its friction over how far it wants to go.
-        let stiff = stiff * (STICKIER / STIFFER);
-        let across = if near.wants > most { stiff * (most / near.wants) } else { stiff };
-        let across = if most > 0.0 { across } else { 0.0 };
-        factor::stiffness(near.normal, along, across)
-    }
-
-    /// Their share of the matrix.
+    /// Their share of the matrix. Pairs of vertices that have no place in it are outweighed on the diagonal.
     pub(super) fn linearise_touch(&mut self) {
+        let half = 0.5 * self.h * self.h;
         for k in 0..self.contacts.near.len() {
-            let near = self.contacts.near[k];
-            let b = self.touch_block(&near);
-            self.factor.add_diagonal(near.node as usize, &b);
-            let sticks = self.sticks(&near);
             let near = &mut self.contacts.near[k];
-            (near.acts, near.sticks) = (near.push > 0.0, sticks);
+            (near.acts, near.sticks) = (near.push > 0.0, near.sticks_now());
+            (near.block, near.by) = (near.stiffness(half), near.weights);
+            let (near, b) = (*near, near.block);
+            let whole: f64 = near.moving().map(|(_, w)| w.abs()).sum();
+            let exact = near.moving().count() < 2 || self.has_room(&near);
+            for (n, w) in near.moving() {
+                let share = if exact { w * w } else { w.abs() * whole };
+                self.factor.add_diagonal(n, &b.map(|x| x * share));
+            }
+            if exact {
+                self.couple(&near, &b);
+            }
         }
     }
 
-    fn sticks(&self, near: &Near) -> bool {
-        let most = self.contacts.obstacles[near.obstacle as usize].friction * near.pressed;
-        near.wants <= most
+    fn couple(&mut self, near: &Near, b: &factor::Block) {
+        for (i, (n, w)) in near.moving().enumerate() {
+            for (m, v) in near.moving().skip(i + 1) {
+                if let Some((a, at)) = self.place_of(n as u32, m as u32) {
+                    self.factor.couple(a as usize, at, &b.map(|x| -x * w * v));
+                }
+            }
+        }
     }
 
     pub(super) fn touches_differently(&self) -> bool {
-        self.contacts.near.iter().any(|n| n.acts != (n.push > 0.0) || (n.acts && n.sticks != self.sticks(n)))
+        self.contacts.near.iter().any(|n| n.acts != (n.push > 0.0) || (n.acts && n.sticks != n.sticks_now()))
     }
 
     /// The same as limits do: what gave way is held by more. True when nothing did.
     pub(super) fn tighten_touch(&mut self, c: &StepConfig, strict: bool) -> bool {
         let mut tight = true;
         (self.report.contacts, self.report.penetration) = (0, 0.0);
-        let contacts = &mut self.contacts;
-        for near in &mut contacts.near {
-            let acts = near.push > 0.0;
-            let o = &contacts.obstacles[near.obstacle as usize];
-            let at = &contacts.poses[near.obstacle as usize].1;
-            let found =
-                look(near, &contacts.colliders[o.collider as usize].geometry, at, self.x[near.node as usize]);
-            // The surface where the vertex is, which may bend away from the plane that it keeps to.
-            near.gap = found.map_or(f64::INFINITY, |(_, _, d)| d - 0.5 * o.thickness - near.allowed);
-            let give = (0.5 * c.tolerance).max(0.5 * GIVE * o.thickness);
-            let loose = near.gap < -give || (strict && acts && near.gap > give);
-            if loose {
-                if let Some((n, point, _)) = found {
-                    near.plane = Some((n, point));
-                }
+        if self.has_strayed() {
+            let known = self.contacts.near.len();
+            self.find_layers(c);
+            tight = known == self.contacts.near.len();
+        }
+        for k in 0..self.contacts.near.len() {
+            let near = self.contacts.near[k];
+            let mut seen = near;
+            // The surface where things are, which may bend away from the plane that they keep to.
+            let gap = self.look(&mut seen) - near.keep - near.allowed;
+            let (acts, give) = (near.push > 0.0, (0.5 * c.tolerance).max(GIVE * near.keep));
+            if gap < -give || (strict && acts && gap > give) {
                 tight = false;
-                (near.multiplier, near.drag) = (near.push, near.rub);
+                (seen.multiplier, seen.drag) = (near.push, near.rub);
+                if seen.plane.is_none() {
+                    (seen.plane, seen.weights) = (near.plane, near.weights);
+                }
+                self.contacts.near[k] = seen;
             }
+            self.contacts.near[k].gap = gap;
             self.report.contacts += usize::from(acts);
-            self.report.penetration = self.report.penetration.max(-(near.gap + near.allowed));
+            self.report.penetration = self.report.penetration.max(-(gap + near.allowed));
         }
         tight
     }
 
-    /// How fast the surface under a vertex moves.
+    /// Nothing lacks more of its distance than what can be made good later.
+    pub(super) fn is_touch_bearable(&mut self) -> bool {
+        let mut bearable = true;
+        (self.report.contacts, self.report.penetration) = (0, 0.0);
+        for k in 0..self.contacts.near.len() {
+            let mut near = self.contacts.near[k];
+            let lacks = near.keep - self.look(&mut near);
+            bearable &= lacks + near.allowed < BEARABLE * near.keep;
+            self.report.contacts += usize::from(near.push > 0.0);
+            self.report.penetration = self.report.penetration.max(lacks);
+        }
+        bearable
+    }
+
+    /// How fast the surface under a point moves.
     pub(super) fn carried(&self, near: &Near, s: &State) -> Vector {
+        if near.is_layer() {
+            return Vector::ZERO;
+        }
         let o = &self.contacts.obstacles[near.obstacle as usize];
         if o.pose.is_some() { Vector::ZERO } else { s.velocities[o.solid] + s.spins[o.solid].cross(near.arm) }
     }
 
-    /// Vertices that touch do not go on into what they touch, and rub along it: impulse by impulse.
+    /// What touches does not go on into what it touches, and rubs along it: impulse by impulse.
     pub fn settle_touch(&mut self, s: &mut State, masses: &Masses) {
         for sweep in 0..SWEEPS {
             for k in 0..self.contacts.near.len() {
                 let near = self.contacts.near[k];
-                if near.push <= 0.0 {
-                    continue;
-                }
-                let o = &self.contacts.obstacles[near.obstacle as usize];
-                let i = self.solids[near.node as usize] as usize;
-                let solid = o.pose.is_none().then_some(o.solid);
-                let free = solid.filter(|j| masses.moves(*j));
-                let carried = self.carried(&near, s);
-                let relative = s.velocities[i] - carried;
-                let n = near.normal;
-                let along = n.dot(relative);
-                let heavy = |d: Vector| {
-                    let turn = free.map_or(0.0, |j| {
-                        let a = near.arm.cross(d);
-                        masses.inverse_mass(j) + a.dot(masses.inverse_inertia(j) * a)
-                    });
-                    1.0 / (1.0 / self.masses[near.node as usize] + turn)
-                };
-                let p = (-along * heavy(n)).max(0.0);
-                let slide = relative - n * along;
-                let rub = slide.try_normalize().filter(|_| sweep == 0).map_or(Vector::ZERO, |d| {
-                    let stop = slide.length() * heavy(d);
-                    -d * stop.min(o.friction * p)
-                });
-                let push = n * p + rub;
-                s.velocities[i] += push / self.masses[near.node as usize];
-                if let Some(j) = free {
-                    s.velocities[j] -= push * masses.inverse_mass(j);
-                    s.spins[j] -= masses.inverse_inertia(j) * near.arm.cross(push);
+                if near.push > 0.0 {
+                    self.settle(&near, s, masses, sweep == 0);
                 }
             }
+        }
+    }
+
+    fn settle(&self, near: &Near, s: &mut State, masses: &Masses, rubs: bool) {
+        let solid = self.contacts.obstacles.get(near.obstacle as usize).filter(|o| o.pose.is_none());
+        let free = solid.map(|o| o.solid).filter(|j| masses.moves(*j));
+        let own: Vector = near.moving().map(|(n, w)| s.velocities[self.solids[n] as usize] * w).sum();
+        let relative = own - self.carried(near, s);
+        let n = near.normal;
+        let along = n.dot(relative);
+        let light: f64 = near.moving().map(|(n, w)| w * w / self.masses[n]).sum();
+        let heavy = |d: Vector| {
+            let turn = free.map_or(0.0, |j| {
+                let a = near.arm.cross(d);
+                masses.inverse_mass(j) + a.dot(masses.inverse_inertia(j) * a)
+            });
+            1.0 / (light + turn)
+        };
+        let p = (-along * heavy(n)).max(0.0);
+        let slide = relative - n * along;
+        let rub = slide.try_normalize().filter(|_| rubs).map_or(Vector::ZERO, |d| {
+            let stop = slide.length() * heavy(d);
+            -d * stop.min(near.friction * p)
+        });
+        let push = n * p + rub;
+        for (n, w) in near.moving() {
+            s.velocities[self.solids[n] as usize] += push * (w / self.masses[n]);
+        }
+        if let Some(j) = free {
+            s.velocities[j] -= push * masses.inverse_mass(j);
+            s.spins[j] -= masses.inverse_inertia(j) * near.arm.cross(push);
         }
     }
 }

@@ -31,7 +31,8 @@ pub(super) struct Factor {
 
 impl Factor {
     /// Lays out a matrix of `nodes` blocks that couples these pairs, each once, `a < b`, in order. Tells where each pair is.
-    pub fn analyse(&mut self, nodes: usize, pairs: &[[u32; 2]]) -> Vec<u32> {
+    /// `quick`: the order is found in less time, and is not quite as good.
+    pub fn analyse(&mut self, nodes: usize, pairs: &[[u32; 2]], quick: bool) -> Vec<u32> {
         *self = Self { nodes, ..Self::default() };
         let mut first = vec![0_usize; nodes + 1];
         pairs.iter().for_each(|[a, _]| first[*a as usize + 1] += 1);
@@ -47,28 +48,22 @@ impl Factor {
             }
         }
         self.values.resize(self.rows.len(), 0.0);
-        self.order(pairs);
+        self.order(pairs, quick);
         pairs.iter().enumerate().map(|(k, [a, _])| (k - first[*a as usize]) as u32).collect()
     }
 
     /// The best of our own elimination order and that of approximate minimum degree.
-    fn order(&mut self, pairs: &[[u32; 2]]) {
+    fn order(&mut self, pairs: &[[u32; 2]], quick: bool) {
         let n = 3 * self.nodes;
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, &self.columns, None, &self.rows);
         let analyse = |order| {
             factorize_symbolic_cholesky(pattern, Side::Lower, order, CholeskySymbolicParams::default()).ok()
         };
-        let graph = CliqueGraph {
-            sizes: vec![3; self.nodes],
-            cliques: pairs.iter().map(|p| p.to_vec()).collect(),
-            after: vec![u32::MAX; self.nodes],
-        };
-        let forward: Vec<usize> =
-            graph.best().order.iter().flat_map(|i| (0..3).map(move |k| 3 * *i as usize + k)).collect();
-        let mut back = vec![0; n];
-        forward.iter().enumerate().for_each(|(k, i)| back[*i] = k);
         let mut best = analyse(SymmetricOrdering::Amd);
+        let forward = if quick { Vec::new() } else { self.own_order(pairs) };
         if forward.len() == n {
+            let mut back = vec![0; n];
+            forward.iter().enumerate().for_each(|(k, i)| back[*i] = k);
             for (f, b) in [(&forward, &back), (&back, &forward)] {
                 let own = analyse(SymmetricOrdering::Custom(PermRef::new_checked(f, b, n)));
                 let less =
@@ -85,6 +80,15 @@ impl Factor {
             self.scratch = Some(MemBuffer::new(need));
         }
         self.symbolic = best;
+    }
+
+    fn own_order(&self, pairs: &[[u32; 2]]) -> Vec<usize> {
+        let graph = CliqueGraph {
+            sizes: vec![3; self.nodes],
+            cliques: pairs.iter().map(|p| p.to_vec()).collect(),
+            after: vec![u32::MAX; self.nodes],
+        };
+        graph.best().order.iter().flat_map(|i| (0..3).map(move |k| 3 * *i as usize + k)).collect()
     }
 
     /// Nothing but these masses on the diagonal.

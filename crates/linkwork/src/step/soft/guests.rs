@@ -112,7 +112,7 @@ impl Soft {
         let mut couplings: Vec<(usize, usize, [[f64; 6]; 3])> = std::mem::take(&mut self.couplings);
         couplings.clear();
         for near in self.contacts.near.iter().filter(|x| x.guest != NONE && x.push > 0.0) {
-            let b = self.touch_block(near);
+            let b = near.block;
             let full = [[b[0], b[1], b[2]], [b[1], b[3], b[4]], [b[2], b[4], b[5]]];
             // The point of the solid moves by `move + turn x arm`.
             let a = near.arm;
@@ -134,7 +134,7 @@ impl Soft {
                         (0..3).map(|k| point[k][i] * c[k][j]).sum::<f64>();
                 }
             }
-            couplings.push((near.node as usize, g, c));
+            couplings.extend(near.in_matrix().map(|(n, w)| (n, g, c.map(|row| row.map(|x| x * w)))));
         }
         for (node, g, c) in &couplings {
             for (i, row) in c.iter().enumerate() {

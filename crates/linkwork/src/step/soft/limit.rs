@@ -1,7 +1,7 @@
 //! Limited stretch: which springs are held at their longest, by what tension, and how they stop.
 
 use super::factor;
-use super::{Line, NONE, Soft, StepConfig};
+use super::{Line, NONE, Pull, Soft, StepConfig};
 use crate::math::Vector;
 use crate::state::State;
 
@@ -16,6 +16,8 @@ const HEAVIER: f64 = 1e6;
 const ROUNDS: usize = 3;
 /// How far beyond its limit a spring may be, as a share of its length.
 const GIVE: f64 = 5e-5;
+/// The same where Newton's method ran out of rounds.
+const BEARABLE: f64 = 1e-4;
 /// A spring that begins beyond its longest comes back by this share of a step's way.
 const BACK: f64 = 0.2;
 
@@ -42,8 +44,6 @@ impl Soft {
     /// True when there are none.
     pub(super) fn tighten(&mut self, c: &StepConfig, strict: bool) -> bool {
         let mut tight = true;
-        let report = &mut self.report;
-        (report.limited, report.excess, report.strain) = (0, 0.0, 0.0);
         for (line, p) in self.lines.iter().zip(&mut self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             let give = (0.5 * c.tolerance).max(GIVE * line.length);
             let beyond = p.l1 - p.longest;
@@ -55,11 +55,28 @@ impl Soft {
                 }
                 p.multiplier = p.held;
             }
+        }
+        self.report_limits();
+        self.tighten_touch(c, strict) && tight
+    }
+
+    /// What is over its limit, or lacks distance, is so by no more than what can be made good later.
+    pub(super) fn is_bearable(&mut self, c: &StepConfig) -> bool {
+        let over = |(l, p): (&Line, &Pull)| p.l1 - p.longest > (10.0 * c.tolerance).max(BEARABLE * l.length);
+        let limited = self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite());
+        let bearable = !limited.into_iter().any(over);
+        self.report_limits();
+        self.is_touch_bearable() && bearable
+    }
+
+    fn report_limits(&mut self) {
+        let report = &mut self.report;
+        (report.limited, report.excess, report.strain) = (0, 0.0, 0.0);
+        for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             report.limited += usize::from(p.held > 0.0);
             report.excess = report.excess.max((p.l1 - line.longest) / line.length);
             report.strain = report.strain.max(p.l1 / line.length - 1.0);
         }
-        self.tighten_touch(c, strict) && tight
     }
 
     /// Springs at their longest do not get longer: impulses along them take that speed away, in the metric of the masses.
@@ -135,7 +152,7 @@ impl Soft {
                 self.factor.add_diagonal(*n as usize, &b);
             }
             if line.pair != NONE {
-                let (a, at) = self.pairs[line.pair as usize];
+                let (a, at) = self.pairs[self.own[line.pair as usize] as usize];
                 self.factor.couple(a as usize, at, &b);
             }
         }

@@ -1,6 +1,7 @@
 //! Momenta to rounding: what Newton's method left open is taken back as a motion of the whole body.
 
 use super::calm::turned_by;
+use super::contact::Near;
 use super::{NONE, Soft};
 use crate::math::Vector;
 
@@ -15,7 +16,7 @@ impl Soft {
             }
             let (mut push, mut twist) = (Vector::ZERO, self.unbalanced(body));
             // Beside surfaces, which take momentum, what they push with is known no better than what is left open.
-            let touches = body.clone().any(|n| self.touching[n] != Vector::ZERO);
+            let touches = self.contacts.near.iter().any(|n| n.push > 0.0 && self.is_pushed(n, body));
             for n in body.clone().filter(|_| !touches) {
                 let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
                 let left = had - self.outer[n] - self.inner[n];
@@ -32,14 +33,17 @@ impl Soft {
         }
     }
 
+    /// Does this row push a body from outside? Its own layers push each other.
+    pub(super) fn is_pushed(&self, near: &Near, body: &std::ops::Range<usize>) -> bool {
+        let inside = |(n, _): (usize, f64)| body.contains(&n);
+        near.moving().any(inside) && (!near.is_layer() || !near.moving().all(inside))
+    }
+
     /// Torque of the two halves of springs that do not cancel.
     fn unbalanced(&self, body: &std::ops::Range<usize>) -> Vector {
         let own = |n: u32| n != NONE && body.contains(&(n as usize));
         let pairs = self.lines.iter().zip(&self.pulls).filter(|(l, _)| own(l.nodes[0]) && own(l.nodes[1]));
-        let torque = pairs.map(|(_, p)| {
-            let after = p.pull + p.after;
-            (p.d0.cross(p.pull + p.hold) + p.d1.cross(after)) * (-0.5 * self.h)
-        });
+        let torque = pairs.map(|(_, p)| -(p.d0.cross(p.first) + p.d1.cross(p.second)));
         torque.sum()
     }
 }

@@ -1,7 +1,7 @@
 //! Newton's method for the places of the vertices: the least value of `Phi` (see the top of `soft.rs`), with a line search.
 
 use super::factor::stiffness;
-use super::{NONE, Soft, StepConfig};
+use super::{NONE, Pull, Soft, StepConfig};
 use crate::math::Vector;
 use crate::state::State;
 
@@ -46,11 +46,15 @@ impl Soft {
             }
             let enough = share == 1.0 && -slope <= eps * self.h * self.h * self.energy || moved <= close;
             let mut tight = true;
-            if enough || moved <= coarse || round + 1 >= most {
+            if enough || moved <= coarse {
                 tight = self.tighten(c, round + 1 < most);
-                if tight && (enough || round + 1 >= most) {
+                if tight && enough {
                     return self.finish(held, true);
                 }
+            }
+            if round + 1 >= most {
+                let bearable = self.is_bearable(c);
+                return self.finish(held, bearable);
             }
             let far = moved > NEAR * self.reach || moved > SLOW * last;
             stale = !tight || share < 1.0 || far || self.acts_differently();
@@ -66,11 +70,16 @@ impl Soft {
     /// sheets wrinkle in ways that cannot be told apart, and what is left open is no motion of the whole.
     fn accuracy(&self) -> (f64, usize) {
         let n = self.solids.len();
-        (if n > MANY { 1e-3 } else { 1e-7 }, (6000 / n.max(1)).clamp(6, 40))
+        match self.contacts.near.is_empty() {
+            true if n > MANY => (1e-3, (6000 / n.max(1)).clamp(6, 40)),
+            true => (1e-7, 40),
+            false => (1e-2, if n > MANY { 8 } else { 12 }),
+        }
     }
 
     fn finish(&mut self, held: &State, found: bool) -> bool {
         self.report.unsolved += usize::from(!found);
+        self.cut_crossings();
         self.linear_forces(held);
         found
     }
@@ -87,23 +96,22 @@ impl Soft {
             };
             let moved = by(1) - by(0);
             let (n, along) = (p.seen.n, p.seen.n.dot(moved));
-            let across = (moved - n * along) * p.seen.across;
-            let soft = 0.5 * line.stiffness + line.damping / self.h;
-            p.pull = n * (p.seen.tension + soft * along);
-            p.hold = if p.taut { n * (p.seen.held + p.stiffer * along) } else { Vector::ZERO };
-            if p.taut {
-                p.hold += across
-            } else {
-                p.pull += across
-            }
+            let across = (moved - n * along) * (p.seen.across / self.h);
+            let soft = p.late * line.stiffness + line.damping / self.h;
+            p.pull = n * (p.seen.tension + soft * along) * self.h;
+            let hold =
+                if p.taut { n * (0.5 * self.h * (p.seen.held + p.stiffer * along)) } else { Vector::ZERO };
+            p.first = p.pull * p.late + hold + across;
             let end = |k: usize| match line.nodes[k] {
                 NONE => held.centers[line.solids[k] as usize],
                 n => self.x[n as usize],
             };
             p.d1 = end(1) - end(0);
-            let f = (p.pull + p.hold) * (0.5 * self.h);
+            if !p.taut {
+                p.pull += across / p.late;
+            }
             for (n, sign) in line.nodes.iter().zip([1.0, -1.0]).filter(|(n, _)| **n != NONE) {
-                self.inner[*n as usize] += f * sign;
+                self.inner[*n as usize] += p.first * sign;
             }
         }
         self.collect_touch();
@@ -120,9 +128,9 @@ impl Soft {
             let d1 = end(1) - end(0);
             p.l1 = d1.length();
             p.n1 = if p.l1 > 0.0 { d1 / p.l1 } else { Vector::ZERO };
-            let (long, fast) = (0.5 * (p.l0 + p.l1) - line.length, p.l1 - p.l0);
+            let (long, fast) = (p.l0 + p.late * (p.l1 - p.l0) - line.length, p.l1 - p.l0);
             p.tension = line.stiffness * long + line.damping * fast / h;
-            sum += line.stiffness * long * long + 0.5 * line.damping / h * fast * fast;
+            sum += line.stiffness * long * long + p.late * line.damping / h * fast * fast;
             p.held = (p.multiplier + p.stiffer * (p.l1 - p.longest)).max(0.0);
             if p.held > 0.0 {
                 sum += 0.5 * p.held * p.held / p.stiffer;
@@ -140,23 +148,23 @@ impl Soft {
     fn linearise(&mut self) -> bool {
         let half = 0.5 * self.h * self.h;
         self.report.factors += 1;
+        self.make_room();
         self.soften(half);
         self.factor.start(&self.masses);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
-            let mut along = half * (0.5 * line.stiffness + line.damping / self.h);
+            let spring = p.late * self.h * self.h;
+            let mut along = spring * (p.late * line.stiffness + line.damping / self.h);
             let moving = || line.nodes.iter().filter(|n| **n != NONE).map(|n| *n as usize);
             // A pair that is left out is outweighed by twice its block on the diagonal.
             let left_out = line.pair == NONE && !line.nodes.contains(&NONE);
-            let tension = p.tension + p.held;
-            let across = match tension {
-                t if p.l1 <= 0.0 || (left_out && t < 0.0) => 0.0,
-                t if t >= 0.0 => half * t / p.l1,
+            let across = match spring * p.tension + half * p.held {
+                t if p.l1 <= 0.0 || (t < 0.0 && (left_out || p.late > 0.5)) => 0.0,
+                t if t >= 0.0 => t / p.l1,
                 t => {
-                    half * t / p.l1.max(0.1 * line.length)
-                        * moving().map(|n| self.softening[n]).fold(1.0, f64::min)
+                    t / p.l1.max(0.1 * line.length) * moving().map(|n| self.softening[n]).fold(1.0, f64::min)
                 }
             };
-            (p.taut, p.seen.across) = (p.held > 0.0, across / half);
+            (p.taut, p.seen.across) = (p.held > 0.0, across);
             if p.taut {
                 along += half * p.stiffer;
             }
@@ -167,7 +175,7 @@ impl Soft {
                 self.factor.add_diagonal(n, if left_out { &twice } else { &b });
             }
             if line.pair != NONE {
-                let (a, at) = self.pairs[line.pair as usize];
+                let (a, at) = self.pairs[self.own[line.pair as usize] as usize];
                 self.factor.couple(a as usize, at, &b);
             }
         }
@@ -184,8 +192,9 @@ impl Soft {
     fn soften(&mut self, half: f64) {
         const MOST: f64 = 0.8;
         self.softening.fill(0.0);
-        for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(_, p)| p.tension + p.held < 0.0) {
-            let takes = -2.0 * half * (p.tension + p.held) / p.l1.max(0.1 * line.length);
+        let pulls = |p: &Pull| p.late * self.h * self.h * p.tension + half * p.held;
+        for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(_, p)| pulls(p) < 0.0) {
+            let takes = -2.0 * pulls(p) / p.l1.max(0.1 * line.length);
             for n in line.nodes.iter().filter(|n| **n != NONE) {
                 self.softening[*n as usize] += takes;
             }
@@ -198,10 +207,10 @@ impl Soft {
     /// Impulses of half a step, node by node.
     pub(super) fn collect(&mut self) {
         self.inner.fill(Vector::ZERO);
-        let half = 0.5 * self.h;
+        let h = self.h;
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             (p.seen.n, p.seen.tension, p.seen.held) = (p.n1, p.tension, p.held);
-            let f = p.n1 * (half * (p.tension + p.held));
+            let f = p.n1 * (h * (p.late * p.tension + 0.5 * p.held));
             let [a, b] = line.nodes;
             if a != NONE {
                 self.inner[a as usize] += f;

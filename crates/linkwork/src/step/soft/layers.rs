@@ -1,0 +1,328 @@
+//! Soft bodies against themselves and each other: corners against faces, edges against edges.
+//!
+//! Two layers keep their middles a thickness apart. Which pairs may meet within the step is told by trees of boxes (`tree.rs`);
+//! along which normal they keep apart, by where they come nearest: at the end of the step or, if their ways cross, just
+//! before. So a pair is never on another side than it was, however fast, and what is asked of it is a plane that Newton's
+//! method can keep to. What it leaves crossing all the same is cut short (`cut_crossings`).
+
+use super::contact::{Kind, Near};
+use super::tree::{Bounds, Tree};
+use super::{NONE, Soft, StepConfig};
+use crate::math::{Pose, Vector};
+use crate::mechanism::Mechanism;
+use crate::soft::SoftBody;
+use crate::solid::Collide;
+use parry3d_f64::query::PointQueryWithLocation;
+use parry3d_f64::query::details::closest_points_segment_segment_with_locations_nD;
+use parry3d_f64::shape::Triangle;
+use std::collections::BTreeSet;
+
+/// A sheet that is thicker than this share of its shortest spring keeps no more than that from itself: it could not bend.
+const FOLD: f64 = 0.5;
+/// Pairs are looked after that come nearer than a thickness and this share of it.
+const MARGIN: f64 = 1.0;
+/// How much of its distance a pair may lose before its ways count as crossing.
+const LEFT: f64 = 0.1;
+/// Passes over the pairs that cross.
+const CUTS: usize = 20;
+
+/// The surface of a soft body.
+pub(super) struct Surface {
+    pub solids: std::ops::Range<usize>,
+    /// Its triangles by solids; of a rope segments, the third corner being `NONE`.
+    pub faces: Vec<[u32; 3]>,
+    /// Per face: which corners (bits 0 to 2) and edges (3 to 5) are looked after by it and by no other.
+    owned: Vec<u8>,
+    pub tree: Tree,
+    pub thickness: f64,
+    friction: f64,
+    /// Thickness against itself; none: it passes through itself, and through other soft bodies.
+    itself: Option<f64>,
+}
+
+impl Surface {
+    pub fn new(m: &Mechanism, soft: &SoftBody) -> Self {
+        let mesh = &soft.mesh;
+        let at = |k: u32| soft.vertex(k).0;
+        let mut faces: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(at)).collect();
+        if faces.is_empty() {
+            let n = soft.vertices() as u32;
+            faces.extend((1..n).map(|k| [at(k - 1), at(k), NONE]));
+        }
+        let (mut corners, mut edges) = (BTreeSet::new(), BTreeSet::new());
+        let owned = faces.iter().map(|f| {
+            let mut bits = 0;
+            for k in 0..3 {
+                bits |= u8::from(f[k] != NONE && corners.insert(f[k])) << k;
+                let [a, b] = edge(f, k);
+                bits |= u8::from(a != NONE && b != NONE && edges.insert([a.min(b), a.max(b)])) << (3 + k);
+            }
+            bits
+        });
+        let owned = owned.collect();
+        let shortest = mesh.springs.iter().map(|s| s.length).fold(f64::INFINITY, f64::min);
+        let own = mesh.material.and_then(|k| m.materials.get(k.0 as usize)).cloned().unwrap_or_default();
+        Self {
+            solids: soft.range(),
+            faces,
+            owned,
+            tree: Tree::default(),
+            thickness: mesh.thickness,
+            friction: own.friction,
+            itself: (mesh.collide == Collide::All).then_some(mesh.thickness.min(FOLD * shortest)),
+        }
+    }
+
+    /// Box around a face on its way.
+    fn sweep(&self, face: u32, soft: &Soft, with: Vector, grow: f64) -> Bounds {
+        let mut b = Bounds::NOTHING;
+        for i in self.faces[face as usize].into_iter().filter(|i| *i != NONE) {
+            b.add(soft.origin[i as usize]);
+            b.add(soft.at(i) - with);
+        }
+        b.grown(grow)
+    }
+}
+
+fn edge(f: &[u32; 3], k: usize) -> [u32; 2] {
+    [f[k], f[(k + 1) % 3]]
+}
+
+/// Where a pair is nearest: the difference between the two points, and the weights of its corners in it.
+pub(super) fn closest(kind: Kind, p: &[Vector; 4]) -> Option<(Vector, [f64; 4])> {
+    if kind == Kind::Corner {
+        let (to, place) = Triangle::new(p[1], p[2], p[3]).project_local_point_and_get_location(p[0], false);
+        let [a, b, c] = place.barycentric_coordinates()?;
+        return Some((p[0] - to.point, [1.0, -a, -b, -c]));
+    }
+    let (one, two) = closest_points_segment_segment_with_locations_nD((&p[0], &p[1]), (&p[2], &p[3]));
+    let ([a, b], [c, d]) = (one.barycentric_coordinates(), two.barycentric_coordinates());
+    Some((p[0] * a + p[1] * b - p[2] * c - p[3] * d, [a, b, -c, -d]))
+}
+
+/// How far the two sides of a pair can come together by these ways.
+fn approach(kind: Kind, by: &[Vector; 4]) -> f64 {
+    let mean = (by[0] + by[1] + by[2] + by[3]) * 0.25;
+    let far = |of: &[Vector]| of.iter().map(|d| (*d - mean).length()).fold(0.0, f64::max);
+    let cut = if kind == Kind::Corner { 1 } else { 2 };
+    far(&by[..cut]) + far(&by[cut..])
+}
+
+/// The share of the way that something can go before its distance is next to nothing; 1: all of it. No step is longer than
+/// what the distance allows (conservative advancement).
+pub(super) fn advance(d0: f64, approach: f64, mut distance: impl FnMut(f64) -> f64) -> f64 {
+    let (mut t, mut d) = (0.0, d0);
+    for _ in 0..64 {
+        t += 0.9 * d / approach;
+        if t >= 1.0 {
+            return 1.0;
+        }
+        let now = distance(t);
+        if !(now > LEFT * d0) {
+            return t - 0.9 * d / approach;
+        }
+        d = now;
+    }
+    t
+}
+
+impl Soft {
+    /// Where a vertex of a soft body is.
+    #[inline]
+    pub(super) fn at(&self, solid: u32) -> Vector {
+        match self.nodes[solid as usize] {
+            NONE => self.origin[solid as usize],
+            n => self.x[n as usize],
+        }
+    }
+
+    /// Looks for pairs that may meet between the start and where vertices are now; those that are known stay as they are.
+    pub(super) fn find_layers(&mut self, c: &StepConfig) {
+        if !c.contacts {
+            return;
+        }
+        let mut surfaces = std::mem::take(&mut self.surfaces);
+        self.guess.clone_from(&self.x);
+        let mut known: BTreeSet<[u32; 4]> = self.contacts.near.iter().map(|n| n.ends).collect();
+        for k in 0..surfaces.len() {
+            let own = &mut surfaces[k];
+            if let Some(keep) = own.itself.filter(|t| *t > 0.0) {
+                if own.tree.is_empty() {
+                    own.plant(self);
+                }
+                let grow = 0.5 * (1.0 + MARGIN) * keep;
+                let with = self.mean_way(&own.solids);
+                let mut tree = std::mem::take(&mut own.tree);
+                tree.fit(|f| own.sweep(f, self, with, grow));
+                tree.own_pairs(|f, g| self.add_pairs([(own, f), (own, g)], keep, c, &mut known));
+                own.tree = tree;
+            }
+        }
+        if surfaces.len() > 1 {
+            self.find_others(&mut surfaces, c, &mut known);
+        }
+        self.surfaces = surfaces;
+    }
+
+    /// The same between different bodies.
+    fn find_others(&mut self, surfaces: &mut [Surface], c: &StepConfig, known: &mut BTreeSet<[u32; 4]>) {
+        for own in surfaces.iter_mut().filter(|s| s.itself.is_some()) {
+            if own.tree.is_empty() {
+                own.plant(self);
+            }
+            let grow = 0.5 * (1.0 + MARGIN) * own.thickness;
+            let mut tree = std::mem::take(&mut own.tree);
+            tree.fit(|f| own.sweep(f, self, Vector::ZERO, grow));
+            own.tree = tree;
+        }
+        for (k, a) in surfaces.iter().enumerate().filter(|(_, s)| s.itself.is_some()) {
+            for b in surfaces[..k].iter().filter(|s| s.itself.is_some()) {
+                let keep = 0.5 * (a.thickness + b.thickness);
+                a.tree.pairs(&b.tree, |f, g| self.add_pairs([(a, f), (b, g)], keep, c, known));
+            }
+        }
+    }
+
+    /// How far a body goes as a whole.
+    fn mean_way(&self, solids: &std::ops::Range<usize>) -> Vector {
+        let ways = solids.clone().map(|i| self.at(i as u32) - self.origin[i]);
+        ways.sum::<Vector>() / solids.len().max(1) as f64
+    }
+
+    /// Corners against faces and edges against edges of two faces, as far as they are theirs.
+    fn add_pairs(
+        &mut self,
+        sides: [(&Surface, u32); 2],
+        keep: f64,
+        c: &StepConfig,
+        known: &mut BTreeSet<[u32; 4]>,
+    ) {
+        let [(a, f), (b, g)] = sides;
+        let (fa, fb) = (a.faces[f as usize], b.faces[g as usize]);
+        let (oa, ob) = (a.owned[f as usize], b.owned[g as usize]);
+        let friction = c.friction.unwrap_or((a.friction * b.friction).sqrt());
+        for ((face, owned), other) in [((fa, oa), fb), ((fb, ob), fa)] {
+            let corners = (0..3).filter(|k| owned >> k & 1 == 1).map(|k| face[k]);
+            for v in corners.filter(|v| other[2] != NONE && !other.contains(v)) {
+                self.add_pair(Kind::Corner, [v, other[0], other[1], other[2]], keep, friction, known);
+            }
+        }
+        for i in (0..3).filter(|k| oa >> (3 + k) & 1 == 1) {
+            for j in (0..3).filter(|k| ob >> (3 + k) & 1 == 1) {
+                let ([p, q], [r, s]) = (edge(&fa, i), edge(&fb, j));
+                if p != r && p != s && q != r && q != s {
+                    self.add_pair(Kind::Edges, [p, q, r, s], keep, friction, known);
+                }
+            }
+        }
+    }
+
+    fn add_pair(
+        &mut self,
+        kind: Kind,
+        ends: [u32; 4],
+        keep: f64,
+        friction: f64,
+        known: &mut BTreeSet<[u32; 4]>,
+    ) {
+        let nodes = ends.map(|i| self.nodes[i as usize]);
+        if nodes == [NONE; 4] || known.contains(&ends) {
+            return;
+        }
+        let from = ends.map(|i| self.origin[i as usize]);
+        let by = [0, 1, 2, 3].map(|k| self.at(ends[k]) - from[k]);
+        let Some((d, weights)) = closest(kind, &from) else { return };
+        let d0 = d.length();
+        if d0 - approach(kind, &by) > (1.0 + MARGIN) * keep {
+            return;
+        }
+        known.insert(ends);
+        if !(d0 > 1e-9 * keep) {
+            self.report.tangled += 1;
+            return;
+        }
+        let mut near = Near::new(kind, ends, nodes, weights, keep, friction).coming_out(d0, 0.0);
+        near.d0 = d0;
+        self.contacts.near.push(near);
+    }
+
+    /// Along which normal a pair keeps apart, with what weights, and how far apart it is; whether its ways cross.
+    pub(super) fn look_at_layer(&self, near: &Near) -> Option<(Vector, [f64; 4], f64, bool)> {
+        let p1 = near.ends.map(|i| self.at(i));
+        let p0 = near.ends.map(|i| self.origin[i as usize]);
+        let by = [0, 1, 2, 3].map(|k| p1[k] - p0[k]);
+        let fast = approach(near.kind, &by);
+        if fast > (1.0 - LEFT) * near.d0 {
+            let on = |t: f64| [0, 1, 2, 3].map(|k| p0[k] + by[k] * t);
+            let t = advance(near.d0, fast, |t| closest(near.kind, &on(t)).map_or(0.0, |(d, _)| d.length()));
+            if t < 1.0 {
+                let (d, w) = closest(near.kind, &on(t))?;
+                let n = d.try_normalize()?;
+                return Some((n, w, n.dot(weighted(&w, &p1)), true));
+            }
+        }
+        let (d, w) = closest(near.kind, &p1)?;
+        Some((d.try_normalize()?, w, d.length(), false))
+    }
+
+    /// Vertices went elsewhere than pairs were looked for: there may be others.
+    pub(super) fn has_strayed(&self) -> bool {
+        let Some(keep) = self.surfaces.iter().filter_map(|s| s.itself).reduce(f64::min) else { return false };
+        let far = 0.5 * MARGIN * keep;
+        self.x.iter().zip(&self.guess).any(|(x, g)| x.distance_squared(*g) > far * far)
+    }
+
+    /// Vertices whose ways cross all the same stop before: nothing passes through anything.
+    pub(super) fn cut_crossings(&mut self) {
+        for pass in 0..CUTS {
+            let mut clean = true;
+            for k in 0..self.contacts.near.len() {
+                let near = self.contacts.near[k];
+                if near.is_layer() && self.look_at_layer(&near).is_some_and(|(.., crosses)| crosses) {
+                    clean = false;
+                    let left = if pass + 2 < CUTS { 0.5 } else { 0.0 };
+                    for n in near.nodes.into_iter().filter(|n| *n != NONE).map(|n| n as usize) {
+                        self.x[n] = self.start[n] + (self.x[n] - self.start[n]) * left;
+                    }
+                    self.report.stopped += 1;
+                }
+            }
+            if clean {
+                return;
+            }
+        }
+    }
+}
+
+impl Surface {
+    /// Boxes around faces in a shape's frame, on their way relative to it.
+    pub fn fit_moving(&mut self, soft: &Soft, back: &Pose, way: impl Fn(usize) -> Vector, grow: f64) {
+        if self.tree.is_empty() {
+            self.plant(soft);
+        }
+        let faces = &self.faces;
+        self.tree.fit(|f| {
+            let mut b = Bounds::NOTHING;
+            for i in faces[f as usize].into_iter().filter(|i| *i != NONE) {
+                let from = soft.origin[i as usize];
+                b.add(back.transform_point(from));
+                b.add(back.transform_point(from + way(i as usize)));
+            }
+            b.grown(grow)
+        });
+    }
+
+    fn plant(&mut self, soft: &Soft) {
+        let center = |f: &[u32; 3]| {
+            let own = f.iter().filter(|i| **i != NONE);
+            own.clone().map(|i| soft.origin[*i as usize]).sum::<Vector>() / own.count().max(1) as f64
+        };
+        self.tree = Tree::new(&self.faces.iter().map(center).collect::<Vec<_>>());
+    }
+}
+
+/// Corners times weights.
+#[inline]
+pub(super) fn weighted(w: &[f64; 4], p: &[Vector; 4]) -> Vector {
+    p[0] * w[0] + p[1] * w[1] + p[2] * w[2] + p[3] * w[3]
+}
