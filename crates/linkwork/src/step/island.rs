@@ -457,7 +457,7 @@ impl Attempt {
                     // As it is at the end, but off the laws by the worst of the way.
                     let off = crate::solve::larger(outcome.contacts.residual, w.touch.report.residual);
                     outcome.contacts = ContactReport { residual: off, ..w.touch.report };
-                    outcome.soft = w.soft.report;
+                    outcome.soft = w.soft.report.after(&outcome.soft);
                 }
                 Err(why) => outcome.rejected = Some(why),
             }

@@ -96,6 +96,16 @@ impl SoftReport {
         }
     }
 
+    /// As it is after a substep, with what went wrong in those before.
+    pub(super) fn after(&self, before: &SoftReport) -> SoftReport {
+        SoftReport {
+            tangled: self.tangled.max(before.tangled),
+            stopped: self.stopped + before.stopped,
+            unsolved: self.unsolved + before.unsolved,
+            ..*self
+        }
+    }
+
     pub(super) fn add(&mut self, other: &SoftReport) {
         self.springs += other.springs;
         self.limited += other.limited;
@@ -197,6 +207,11 @@ pub(crate) struct Soft {
     /// The factor is `A` of the step, and answers pushes.
     responds: bool,
     h: f64,
+    /// Places are looked for the first time in this step.
+    is_first: bool,
+    /// `Phi` without limits and contacts: as it is, and if nothing moved in this step.
+    plain: f64,
+    standing: f64,
     /// Kinetic energy when the step began, and that of falling for a step.
     energy: f64,
     /// Length of the shortest spring.
@@ -320,7 +335,7 @@ impl Soft {
         c: &StepConfig,
         h: f64,
     ) {
-        (self.h, self.responds, self.widened) = (h, false, 0);
+        (self.h, self.responds, self.widened, self.is_first) = (h, false, 0, true);
         self.origin.clone_from(&s.centers);
         self.report = SoftReport { springs: self.lines.len(), ..SoftReport::default() };
         for (n, &i) in self.solids.iter().enumerate() {
@@ -341,7 +356,6 @@ impl Soft {
         self.find_near(s, masses, gravity, c);
         self.find_layers(c);
         if !self.contacts.near.is_empty() {
-            self.x.clone_from(&self.start);
             for (line, p) in self.lines.iter().zip(&mut self.pulls) {
                 let light: f64 =
                     line.nodes.iter().filter(|n| **n != NONE).map(|n| 1.0 / self.masses[*n as usize]).sum();

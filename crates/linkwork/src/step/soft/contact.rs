@@ -71,7 +71,7 @@ pub(super) struct Near {
     /// How far apart they began.
     pub d0: f64,
     /// Distance to be kept, and how much less is allowed at the end: what begins inside comes out in time.
-    keep: f64,
+    pub keep: f64,
     allowed: f64,
     friction: f64,
     /// The plane that it keeps to: normal and a point, in the shape's frame if there is one. None: it is nowhere near.

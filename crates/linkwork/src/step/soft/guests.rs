@@ -3,7 +3,7 @@
 
 use super::contact::Contacts;
 use super::{NONE, Soft};
-use crate::math::{Matrix, Pose, Rotation, Vector, exp};
+use crate::math::{Matrix, Pose, Rotation, Vector, exp, log};
 use crate::rows::Masses;
 use crate::state::State;
 use crate::step::free::Wrench;
@@ -14,8 +14,10 @@ pub(super) struct Guest {
     pub solid: usize,
     mass: f64,
     inertia: Matrix,
+    /// Where it would be, and where it was when the step began.
     center: Vector,
     rotation: Rotation,
+    began: (Vector, Rotation),
     /// Displacement from where it would be, where that was before the line search, and what it is pushed with.
     moved: [Vector; 2],
     before: [Vector; 2],
@@ -36,6 +38,7 @@ impl Guest {
                 inertia: if turns { inverse.inverse() } else { Matrix::IDENTITY * 1e30 },
                 center: s.centers[solid],
                 rotation: s.rotations[solid],
+                began: (s.centers[solid], s.rotations[solid]),
                 moved: [Vector::ZERO; 2],
                 before: [Vector::ZERO; 2],
                 push: Vector::ZERO,
@@ -62,6 +65,14 @@ impl Soft {
     pub(super) fn place_guests(&mut self, s: &State) {
         for g in &mut self.contacts.guests {
             (g.center, g.rotation) = (s.centers[g.solid], s.rotations[g.solid]);
+        }
+    }
+
+    /// Guests are where they were when the step began.
+    pub(super) fn stop_guests(&mut self) {
+        for g in &mut self.contacts.guests {
+            let (center, rotation) = g.began;
+            g.moved = [center - g.center, log(rotation * g.rotation.inverse())];
         }
     }
 

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 const FOLD: f64 = 0.5;
 /// Pairs are looked after that come nearer than a thickness and this share of it.
 const MARGIN: f64 = 1.0;
-/// How much of its distance a pair may lose before its ways count as crossing.
+/// A pair that comes nearer than this share of what it has, or has to keep, crosses.
 const LEFT: f64 = 0.1;
 /// Passes over the pairs that cross.
 const CUTS: usize = 20;
@@ -110,15 +110,15 @@ fn approach(kind: Kind, by: &[Vector; 4]) -> f64 {
 
 /// The share of the way that something can go before its distance is next to nothing; 1: all of it. No step is longer than
 /// what the distance allows (conservative advancement).
-pub(super) fn advance(d0: f64, approach: f64, mut distance: impl FnMut(f64) -> f64) -> f64 {
-    let (mut t, mut d) = (0.0, d0);
+pub(super) fn advance(d0: f64, keep: f64, approach: f64, mut distance: impl FnMut(f64) -> f64) -> f64 {
+    let (mut t, mut d, left) = (0.0, d0, LEFT * d0.min(keep));
     for _ in 0..64 {
         t += 0.9 * d / approach;
         if t >= 1.0 {
             return 1.0;
         }
         let now = distance(t);
-        if !(now > LEFT * d0) {
+        if !(now > left) {
             return t - 0.9 * d / approach;
         }
         d = now;
@@ -254,7 +254,9 @@ impl Soft {
         let fast = approach(near.kind, &by);
         if fast > (1.0 - LEFT) * near.d0 {
             let on = |t: f64| [0, 1, 2, 3].map(|k| p0[k] + by[k] * t);
-            let t = advance(near.d0, fast, |t| closest(near.kind, &on(t)).map_or(0.0, |(d, _)| d.length()));
+            let t = advance(near.d0, near.keep, fast, |t| {
+                closest(near.kind, &on(t)).map_or(0.0, |(d, _)| d.length())
+            });
             if t < 1.0 {
                 let (d, w) = closest(near.kind, &on(t))?;
                 let n = d.try_normalize()?;
@@ -273,7 +275,10 @@ impl Soft {
     }
 
     /// Vertices whose ways cross all the same stop before: nothing passes through anything.
-    pub(super) fn cut_crossings(&mut self) {
+    pub(super) fn cut_crossings(&mut self, c: &StepConfig) {
+        if self.has_strayed() {
+            self.find_layers(c);
+        }
         for pass in 0..CUTS {
             let mut clean = true;
             for k in 0..self.contacts.near.len() {

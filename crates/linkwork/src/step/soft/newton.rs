@@ -9,6 +9,8 @@ use crate::state::State;
 const ROUNDS: usize = 100;
 /// Bodies of more vertices than this are solved less accurately.
 const MANY: usize = 600;
+/// What touches may gain by this share of its kinetic energy in a step: what lies too deep is pushed out.
+const GAIN: f64 = 0.02;
 /// A round that leaves more than this share of the correction before it wants a new matrix.
 const SLOW: f64 = 0.2;
 /// So does a correction that is longer than this share of the shortest spring.
@@ -22,9 +24,18 @@ impl Soft {
         // Which limits and contacts act is seen from not so near.
         let coarse = close.max(0.3 * c.tolerance);
         let (eps, most) = self.accuracy();
+        if self.is_first && !self.contacts.near.is_empty() {
+            // What touches begins from where it was: `Phi` only falls from there, so that nothing is gained however soon it ends.
+            self.x.clone_from(&self.start);
+            self.stop_guests();
+        }
+        let first = std::mem::take(&mut self.is_first);
         self.place_obstacles(held);
         self.look_at_surfaces(0);
         let mut value = self.evaluate(held);
+        if first {
+            self.standing = if self.contacts.near.is_empty() { f64::INFINITY } else { self.plain };
+        }
         let (mut stale, mut last) = (true, f64::INFINITY);
         for round in 0..ROUNDS {
             self.report.rounds += 1;
@@ -42,19 +53,19 @@ impl Soft {
             if share == 0.0 && new {
                 // Rounding is all that is left, or the surface moved: what there is counts if it is near enough.
                 let near = self.tighten(c, false) && moved <= coarse;
-                return self.finish(held, near);
+                return self.finish(held, c, near);
             }
             let enough = share == 1.0 && -slope <= eps * self.h * self.h * self.energy || moved <= close;
             let mut tight = true;
             if enough || moved <= coarse {
                 tight = self.tighten(c, round + 1 < most);
                 if tight && enough {
-                    return self.finish(held, true);
+                    return self.finish(held, c, true);
                 }
             }
             if round + 1 >= most {
                 let bearable = self.is_bearable(c);
-                return self.finish(held, bearable);
+                return self.finish(held, c, bearable);
             }
             let far = moved > NEAR * self.reach || moved > SLOW * last;
             stale = !tight || share < 1.0 || far || self.acts_differently();
@@ -63,7 +74,7 @@ impl Soft {
                 value = self.evaluate(held);
             }
         }
-        self.finish(held, false)
+        self.finish(held, c, false)
     }
 
     /// What the energy may be off by, as a share of the kinetic one, and after how many rounds it may be off by more: large
@@ -77,9 +88,18 @@ impl Soft {
         }
     }
 
-    fn finish(&mut self, held: &State, found: bool) -> bool {
+    fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
+        // Planes that changed on the way may have pushed harder than anything moved.
+        let gained = self.plain > self.standing + GAIN * self.h * self.h * self.energy;
+        if gained {
+            self.x.clone_from(&self.start);
+            self.right.fill(0.0);
+            self.stop_guests();
+            self.evaluate(held);
+        }
+        let found = found && !gained;
         self.report.unsolved += usize::from(!found);
-        self.cut_crossings();
+        self.cut_crossings(c);
         self.linear_forces(held);
         found
     }
@@ -119,7 +139,7 @@ impl Soft {
 
     /// Lengths, directions, tensions and contacts with the vertices at `x`, and the value of `Phi` there.
     pub(super) fn evaluate(&mut self, held: &State) -> f64 {
-        let (h, mut sum) = (self.h, 0.0);
+        let (h, mut sum, mut holds) = (self.h, 0.0, 0.0);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let end = |k: usize| match line.nodes[k] {
                 NONE => held.centers[line.solids[k] as usize],
@@ -133,15 +153,16 @@ impl Soft {
             sum += line.stiffness * long * long + p.late * line.damping / h * fast * fast;
             p.held = (p.multiplier + p.stiffer * (p.l1 - p.longest)).max(0.0);
             if p.held > 0.0 {
-                sum += 0.5 * p.held * p.held / p.stiffer;
+                holds += 0.5 * p.held * p.held / p.stiffer;
             }
         }
-        sum += self.touch(held);
+        holds += self.touch(held);
         let each = self.x.iter().zip(&self.free).zip(&self.outer).zip(&self.masses);
         let kinetic: f64 = each
             .map(|(((x, free), push), m)| 0.5 * m * (*x - *free - *push * (h / m)).length_squared())
             .sum();
-        kinetic + self.guests_value() + 0.5 * h * h * sum
+        self.plain = kinetic + self.guests_value() + 0.5 * h * h * sum;
+        self.plain + 0.5 * h * h * holds
     }
 
     /// The matrix at the springs as they are, and its factor. False: it is not positive definite.

@@ -250,7 +250,7 @@ impl Soft {
         let fast = by.iter().map(|d| d.length()).fold(0.0, f64::max);
         let on = |t: f64| [0, 1, 2].map(|k| p0[k] + by[k] * t);
         let t = match fast > 0.9 * near.d0 {
-            true => advance(near.d0, fast, |t| nearest(geometry, &on(t)).map_or(0.0, |x| x.3)),
+            true => advance(near.d0, near.keep, fast, |t| nearest(geometry, &on(t)).map_or(0.0, |x| x.3)),
             false => 1.0,
         };
         let (n, p, w, _) = nearest(geometry, &on(t))?;
