@@ -4,13 +4,14 @@ use crate::failure::{self, Failure};
 use crate::numbers;
 use crate::report::{self, count};
 use crate::scene::{self, Lines, Loaded};
+use crate::simulate::without_contact;
 use crate::terminal::{self, Paint, Watch};
 use linkwork::diagnose::{Dependency, Diagnosis};
 use linkwork::graph::Graph;
 use linkwork::predict::{Choice, predict};
 use linkwork::rows::Gaps;
 use linkwork::solve::SolverKind;
-use linkwork::{AssembleConfig, Kernel, Outcome, State, assemble};
+use linkwork::{AssembleConfig, Kernel, Method, Outcome, State, assemble};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -220,6 +221,7 @@ impl Findings<'_> {
             "predicted_cost": cost,
             "auto": picks,
             "not_simulated": self.loaded.not_simulated(),
+            "ignored": self.ignored(),
             "diagnostics": self.loaded.records(),
         })
     }
@@ -253,7 +255,16 @@ impl Findings<'_> {
             let _ = writeln!(out, "  {what} is read and checked, but not simulated yet");
         }
         out.push_str(&report::rest(missing.len(), 12));
+        if let Some(note) = self.ignored() {
+            let _ = writeln!(out, "\n  {note}");
+        }
         out
+    }
+
+    /// What the method that the scene asks for will not honour.
+    fn ignored(&self) -> Option<String> {
+        let method = Method::from_name(self.loaded.scene.settings.method.as_deref()?)?;
+        without_contact(method, self.loaded.mechanism())
     }
 
     fn freedoms_text(&self) -> String {

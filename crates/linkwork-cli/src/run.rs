@@ -439,7 +439,8 @@ impl Simulated<'_> {
             "islands": { "count": t.islands.0, "asleep_end": t.islands.1 },
             "contacts": {
                 "points_max": t.contacts_max.points, "penetration_max": t.contacts_max.penetration,
-                "penetration_end": t.contacts_end.penetration, "residual_max": t.contacts_max.residual,
+                "penetration_end": t.contacts_end.penetration,
+                "dent_max": t.contacts_max.dent, "dent_end": t.contacts_end.dent, "residual_max": t.contacts_max.residual,
                 "cone_violation_max": t.contacts_max.cone_violation, "pairs": self.pairs,
             },
             "soft": {
@@ -457,6 +458,7 @@ impl Simulated<'_> {
             "assembled": assembled,
             "outputs": self.outputs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
             "not_simulated": self.loaded.not_simulated(),
+            "ignored": simulate::without_contact(self.setup.method, m),
             "diagnostics": self.loaded.records(),
             "state_hash": format!("{:016x}", self.state.hash()),
         });
@@ -552,6 +554,25 @@ impl Simulated<'_> {
             let _ = write!(iterations, "; {} by projection", count(t.fallbacks as usize, "piece"));
         }
         line("iterations", iterations);
+        if t.contacts_max.points > 0 {
+            line("contact", self.contact_text());
+        }
+    }
+
+    /// How many points touched, and how deep.
+    fn contact_text(&self) -> String {
+        let (c, m) = (&self.totals.contacts_max, self.loaded.mechanism());
+        let mut text = format!("up to {}", count(c.points, "point"));
+        if c.penetration > self.setup.tolerance {
+            let _ = write!(text, ", {} m deep at most", report::figure(c.penetration));
+            if let Some([a, b]) = c.deepest {
+                let _ = write!(text, ", `{}` in `{}`", m.solid(a).name, m.solid(b).name);
+            }
+        }
+        if c.dent > 0.0 {
+            let _ = write!(text, ", dents of up to {} m", report::figure(c.dent));
+        }
+        text
     }
 
     /// What the word means and what to do about it.

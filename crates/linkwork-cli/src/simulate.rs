@@ -165,14 +165,20 @@ pub fn solver_names() -> Vec<&'static str> {
     SolverKind::ALL.iter().map(|k| k.name()).collect()
 }
 
+/// What is to be said of a method by which solids that could touch do not.
+pub fn without_contact(method: Method, m: &Mechanism) -> Option<String> {
+    let ignored = !method.knows_contact() && linkwork::contact::is_possible(m);
+    ignored.then(|| {
+        let name = method.name();
+        format!("`{name}` knows no contact: solids pass through each other. `variational` lets them touch")
+    })
+}
+
 impl Setup {
     /// Tells where solids could touch and the method does not know of it.
     pub fn tell_of_contact(&self, m: &Mechanism) {
-        if !self.method.knows_contact() && linkwork::contact::is_possible(m) {
-            terminal::note(&format!(
-                "`{}` knows no contact: solids pass through each other. `variational` lets them touch",
-                self.method.name()
-            ));
+        if let Some(note) = without_contact(self.method, m) {
+            terminal::note(&note);
         }
     }
 

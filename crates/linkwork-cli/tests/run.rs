@@ -42,6 +42,12 @@ fn a_method_without_contact_says_so() {
             linkwork_with(&["run", "-", "--seconds", "1", "--method", method, "--json"], drop.as_bytes());
         assert_eq!(run.stderr.contains("knows no contact"), told, "{method}: {}", run.stderr);
         assert_eq!(run.json()["contacts"]["points_max"], if told { 0 } else { 1 }, "{}", run.stdout);
+        assert_eq!(run.json()["ignored"].is_string(), told, "{}", run.stdout);
+        let asks = format!("{drop} settings method {method}; end");
+        let check = linkwork_with(&["check", "-"], asks.as_bytes());
+        assert_eq!(check.stdout.contains("knows no contact"), told, "{method}: {}", check.stdout);
+        let check = linkwork_with(&["check", "-", "--json"], asks.as_bytes());
+        assert_eq!(check.json()["ignored"].is_string(), told, "{method}: {}", check.stdout);
     }
     let free = drop.replace("solid floor: kernel fixed; shape plane 0 1 0; end", "");
     let run = linkwork_with(&["run", "-", "--seconds", "0.1", "--method", "displacement"], free.as_bytes());

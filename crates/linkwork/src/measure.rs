@@ -14,7 +14,7 @@ pub struct Energy {
     pub kinetic: f64,
     /// In the field of gravity, zero at the origin.
     pub potential: f64,
-    /// In springs, soft constraints and motors with a stiffness.
+    /// In springs, soft constraints, motors with a stiffness and soft coats.
     pub spring: f64,
 }
 
@@ -44,6 +44,7 @@ pub struct Momentum {
 pub struct Meter {
     masses: Masses,
     rows: Rows,
+    dents: crate::contact::Dents,
 }
 
 impl Meter {
@@ -72,7 +73,7 @@ impl Meter {
                 }
             }
         }
-        energy.spring += crate::step::stored(m, s);
+        energy.spring += crate::step::stored(m, s) + self.dents.energy(m, s);
         energy
     }
 

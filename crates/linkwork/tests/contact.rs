@@ -603,3 +603,24 @@ fn meshes_are_smooth_where_they_are_flat() {
         assert!(run.gained < 1e-6 * run.start.abs(), "{}", run.gained);
     }
 }
+
+/// A pin that drives a slotted wheel, three degrees in a step and the wheel twice as fast: the walls of the slot turn away
+/// under it, and it sinks into none of them.
+#[test]
+fn the_pin_of_a_fast_geneva_drive_stays_in_its_slot() {
+    let text = include_str!("../../../scenes/geneva.lw").replace("speed 120 deg", "speed 180 deg");
+    let (scene, _) = linkwork::scene::load(&text, &mut |_| Err("no files".into()));
+    let m = scene.unwrap().mechanism;
+    let wheel = m.find("wheel").unwrap();
+    let (mut s, mut work) = (State::new(&m), Workspace::new());
+    let (mut deepest, mut turned) = (0.0_f64, 0.0);
+    for _ in 0..480 {
+        let r = step(&m, &mut s, &mut work, &StepConfig { dt: 1.0 / 60.0, ..StepConfig::default() });
+        assert!(!r.missed && r.fallbacks == 0, "{r:?}");
+        deepest = deepest.max(r.contacts.penetration);
+        turned += s.spins[wheel.index()].z / 60.0;
+    }
+    assert!(deepest < 1e-3, "{deepest} m deep");
+    // A quarter each two seconds.
+    near(turned.abs(), 4.0 * std::f64::consts::FRAC_PI_2, 0.05, "turned");
+}

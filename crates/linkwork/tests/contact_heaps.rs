@@ -170,3 +170,35 @@ fn a_heap_falls_asleep_and_a_hit_wakes_it() {
     let (islands, asleep) = w.islands();
     assert!(asleep < islands);
 }
+
+/// Heaps of things with soft coats, from cushions to what no step can show, and with resistance to turning: they come to
+/// rest, carried by their dents, and make no energy.
+#[test]
+fn coated_heaps_come_to_rest() {
+    for stiffness in [3e4, 1e6, 1e10] {
+        let mut m = pit(64, 0.0);
+        m.materials[0].stiffness = Some(stiffness);
+        m.materials[0].damping = 0.02 * stiffness;
+        (m.materials[0].rolling, m.materials[0].spinning) = (0.01, 0.01);
+        let (mut s, mut w, mut meter) = (State::new(&m), Workspace::new(), Meter::default());
+        let start = meter.energy(&m, &s).total();
+        let mut swept = 0;
+        run(&m, &mut s, &mut w, 240, |r, s| {
+            assert!(r.rejected.is_none() && s.is_finite());
+            let energy = meter.energy(&m, s);
+            // What is too stiff for the step is rigid, and what sweeps leave of overlaps there is no dent.
+            let stored = if stiffness < 1e9 { energy.spring } else { 0.0 };
+            assert!(energy.kinetic + energy.potential + stored < start * (1.0 + 1e-6), "{stiffness:e}");
+            swept += r.contacts.heaps;
+        });
+        assert!(swept > 60, "{stiffness:e}: swept {swept}");
+        let fastest = s.velocities.iter().map(|v| v.length()).fold(0.0, f64::max);
+        assert!(fastest < 0.2, "{stiffness:e}: {fastest} m/s");
+        let weight: f64 = m.solids().iter().filter(|s| !s.is_fixed()).map(|s| 9.81 * s.mass.mass).sum();
+        let fixed = |id: SolidId| m.solid(id).is_fixed();
+        let carried: f64 = (w.contact_points(&s).iter())
+            .map(|p| f64::from(i8::from(fixed(p.solids[0])) - i8::from(fixed(p.solids[1]))) * p.force.y)
+            .sum();
+        assert!((carried - weight).abs() < 0.05 * weight, "{stiffness:e}: {carried} of {weight}");
+    }
+}

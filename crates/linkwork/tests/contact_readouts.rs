@@ -5,7 +5,10 @@ mod ground;
 
 use ground::{add, floor};
 use linkwork::contact::{ContactEvent, ContactEventKind, ContactEvents};
-use linkwork::{Mechanism, PlacedShape, SolidId, State, StepConfig, StepReport, Vector, Workspace, step};
+use linkwork::{
+    Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, StepReport, Vector, Workspace,
+    step,
+};
 
 const G: f64 = 9.81;
 const FLOOR: SolidId = SolidId(1);
@@ -188,4 +191,22 @@ fn sliding_points_are_on_their_cones() {
     near(pair.force.z, -0.8 * 0.3 * 3.0 * G, 1e-4, "friction along z");
     run.go(2.0, 1.0 / 60.0);
     assert!(run.work.contact_points(&run.state).iter().all(|p| !p.slides()));
+}
+
+/// A beam on a pin whose other end lies on a post: each carries half of the weight, and the pin's reaction says so.
+#[test]
+fn reactions_of_joints_know_of_contacts() {
+    let mut m = Mechanism::new();
+    let post = Solid { shapes: vec![PlacedShape::sphere(0.1)], ..Solid::fixed("post") };
+    m.add_solid(post.at(1.0, -0.15, 0.0)).unwrap();
+    let beam = Solid::new("beam").with_shape(PlacedShape::capsule(0.05, 2.0, Vector::X), 6.0);
+    let beam = m.add_solid(beam).unwrap();
+    let pin = Frame::point(beam, Vector::new(-1.0, 0.0, 0.0));
+    let pin = m.add_joint(Joint::ball(Frame::point(SolidId(0), Vector::new(-1.0, 0.0, 0.0)), pin)).unwrap();
+    let mut run = Run::new(&m);
+    run.go(0.5, 1.0 / 60.0);
+    let told = run.work.reaction(pin).force;
+    assert!((told - Vector::Y * 3.0 * G).length() < 1e-3, "{told:?}");
+    let all = run.work.reactions(&m).unwrap();
+    assert!((all[0].1.force - told).length() < 1e-9);
 }

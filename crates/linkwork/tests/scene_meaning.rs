@@ -169,6 +169,15 @@ fn every_lint() {
     assert_eq!(lints("scene up y; end"), ["L013"]);
     assert_eq!(lints(""), ["L013"]);
     assert_eq!(with("particle p: mass 1; end joint weld; object2 p; end"), ["L014"]);
+    let ball = |material: &str| {
+        let floor = "solid f: kernel fixed; shape plane 0 1 0; end solid b: shape sphere 0.1; mass 1; material m; end";
+        with(&format!("material m: {material}; end {floor}"))
+    };
+    assert_eq!(ball("stiffness 20; damping 1"), ["L015"]);
+    assert_eq!(ball("rolling 0.2"), ["L016"]);
+    assert_eq!(ball("spinning 0.2"), ["L016"]);
+    assert_eq!(ball("stiffness 1e4; restitution 0.5"), ["L010"]);
+    assert_eq!(ball("stiffness 1e4; damping 20; rolling 0.001; spinning 0.001"), [""; 0]);
 }
 
 fn scattered(id: SolidId) -> Pose {

@@ -668,11 +668,13 @@ fn start(session: &mut Session) {
 fn not_simulated(session: &Session) -> Vec<String> {
     let s = session.scene();
     let soft = s.cloths.len() + s.tetras.len();
+    let mut notes = Vec::new();
     if soft > 0 {
-        vec!["Cloth and soft solids touch solids, but not themselves or each other yet.".into()]
-    } else {
-        Vec::new()
+        notes.push("Cloth and soft solids touch solids, but not themselves or each other yet.".into());
     }
+    let method = linkwork::Method::from_name(&session.settings().method);
+    notes.extend(method.and_then(|x| crate::simulate::without_contact(x, session.mechanism())));
+    notes
 }
 
 fn refuse(report: &Report, text: &str) -> Refusal {

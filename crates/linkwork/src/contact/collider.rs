@@ -1,5 +1,6 @@
 //! Shapes as contact sees them, with their surfaces, and the pairs that never touch.
 
+use super::Coat;
 use crate::graph::Sets;
 use crate::material::Material;
 use crate::math::{Pose, Vector};
@@ -214,16 +215,36 @@ impl Colliders {
             && self.apart.binary_search(&[a.min(b), a.max(b)]).is_err()
     }
 
-    /// Friction and restitution between two colliders. A solid without a material of its own takes on the other's; two
-    /// materials meet with the geometric mean of their friction and the larger restitution.
-    pub fn surface(&self, a: &Collider, b: &Collider) -> (f64, f64) {
+    /// How two colliders act on each other. A solid without a material of its own takes on the other's surface, but wears
+    /// no coat; two materials meet with the geometric mean of their friction, the larger one of the rest, and one coat on
+    /// the other.
+    pub fn surface(&self, a: &Collider, b: &Collider) -> Surface {
         match (&a.surface, &b.surface) {
-            (Some(a), Some(b)) => ((a.friction * b.friction).sqrt(), a.restitution.max(b.restitution)),
-            (Some(x), None) | (None, Some(x)) => (x.friction, x.restitution),
-            (None, None) => {
-                let plain = Material::default();
-                (plain.friction, plain.restitution)
-            }
+            (Some(a), Some(b)) => Surface {
+                friction: (a.friction * b.friction).sqrt(),
+                restitution: a.restitution.max(b.restitution),
+                resistance: [a.spinning.max(b.spinning), a.rolling.max(b.rolling)],
+                coat: Coat::in_series(Coat::of(a), Coat::of(b)),
+            },
+            (Some(x), None) | (None, Some(x)) => Surface::of(x),
+            (None, None) => Surface::of(&Material::default()),
         }
+    }
+}
+
+/// How two colliders act on each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Surface {
+    pub friction: f64,
+    pub restitution: f64,
+    /// Levers of spinning and rolling resistance, metres.
+    pub resistance: [f64; 2],
+    pub coat: Option<Coat>,
+}
+
+impl Surface {
+    fn of(m: &Material) -> Self {
+        let (friction, restitution, resistance) = (m.friction, m.restitution, [m.spinning, m.rolling]);
+        Self { friction, restitution, resistance, coat: Coat::of(m) }
     }
 }

@@ -1,6 +1,7 @@
 //! Contact: which solids may touch, where they do, and how far apart they are.
 //!
 //! - `collider.rs`: shapes as parry wants them, surfaces, and the pairs that never touch;
+//! - `coat.rs`: soft coats, what a dent asks for;
 //! - `broad.rs`: pairs whose boxes meet within a step, by sorting along an axis;
 //! - `events.rs`: when pairs begin and end to touch, for whoever follows a run;
 //! - `narrow.rs`, `plane.rs`: the points of a pair, each with a normal, a gap and a feature by which it is known again.
@@ -10,6 +11,7 @@
 //! depend on the past of a workspace.
 
 mod broad;
+mod coat;
 mod collider;
 mod events;
 mod narrow;
@@ -18,7 +20,8 @@ mod plane;
 mod tests;
 
 pub(crate) use broad::Broad;
-pub(crate) use collider::{Collider, Colliders, Geometry, obstacles};
+pub(crate) use coat::{Coat, CoatStep, Dents};
+pub(crate) use collider::{Collider, Colliders, Geometry, Surface, obstacles};
 pub use events::{ContactEvents, Touching};
 pub(crate) use narrow::{Narrow, Point};
 
@@ -68,8 +71,10 @@ pub struct ContactMemory {
 pub struct ContactReport {
     /// Points that touch at the end of the step.
     pub points: usize,
-    /// The deepest of them, metres, from poses.
+    /// The deepest of them, metres, from poses. Dents of soft coats are none.
     pub penetration: f64,
+    /// The deepest dent of a soft coat, metres.
+    pub dent: f64,
     /// The two solids that it is between.
     pub deepest: Option<[SolidId; 2]>,
     /// How far velocities are from the laws of contact: the largest gap, in metres over the step.
@@ -89,6 +94,7 @@ impl ContactReport {
         ContactReport {
             points: self.points.max(other.points),
             penetration: deeper.penetration,
+            dent: self.dent.max(other.dent),
             deepest: deeper.deepest,
             residual: crate::solve::larger(self.residual, other.residual),
             cone_violation: crate::solve::larger(self.cone_violation, other.cone_violation),
@@ -102,6 +108,7 @@ impl ContactReport {
         if other.penetration > self.penetration {
             (self.penetration, self.deepest) = (other.penetration, other.deepest);
         }
+        self.dent = self.dent.max(other.dent);
         self.residual = crate::solve::larger(self.residual, other.residual);
         self.cone_violation = crate::solve::larger(self.cone_violation, other.cone_violation);
         self.rounds += other.rounds;

@@ -26,6 +26,8 @@ pub(crate) struct Point {
     pub normal: Vector,
     /// Distance along it; negative where they overlap.
     pub gap: f64,
+    /// The part of a soft coat's stiffness that it lacks: so that coats do not notice when others take over.
+    pub faint: f64,
     /// The features that meet.
     pub feature: u32,
 }
@@ -35,6 +37,8 @@ pub(crate) struct Point {
 pub(crate) struct Narrow {
     manifold: ContactManifold<(), ()>,
     corners: Vec<Point>,
+    /// Points on the way of what is fast.
+    found: Vec<Point>,
 }
 
 /// The part of its size by which a mesh that meets a mesh counts as thick while directions are found: triangles that
@@ -90,7 +94,7 @@ impl Narrow {
     /// The first touch of two colliders that move along straight lines for a time of at most `most`: when, and the point,
     /// with the gap that they close until then along its normal.
     pub fn cast(
-        &self,
+        &mut self,
         a: &Collider,
         at_a: &Pose,
         va: Vector,
@@ -107,12 +111,56 @@ impl Narrow {
             stop_at_penetration: false,
             compute_impact_geometry_on_penetration: true,
         };
-        let hit = cast_shapes(&pa, va, one, &pb, vb, two, options).ok().flatten()?;
-        let (t, normal) = (hit.time_of_impact, pa.rotation * hit.normal1);
-        let gap = -(vb - va).dot(normal) * t;
-        let at = pa.transform_point(hit.witness1) + va * t + normal * r1;
-        let sound = at.is_finite() && normal.is_finite() && gap >= 0.0;
-        sound.then_some((t, Point { at, normal, gap, feature: 0 }))
+        if let Some(hit) = cast_shapes(&pa, va, one, &pb, vb, two, options).ok().flatten() {
+            let (t, normal) = (hit.time_of_impact, pa.rotation * hit.normal1);
+            let gap = -(vb - va).dot(normal) * t;
+            let at = pa.transform_point(hit.witness1) + va * t + normal * r1;
+            if at.is_finite() && normal.is_finite() && gap > 0.0 {
+                return Some((t, Point { at, normal, gap, feature: 0, faint: 0.0 }));
+            }
+        }
+        self.search(a, at_a, va, b, at_b, vb, most)
+    }
+
+    /// The same where casting finds nothing, or nonsense, which now and then it does though they meet: do they overlap where
+    /// they are nearest? Then the first touch lies between.
+    fn search(
+        &mut self,
+        a: &Collider,
+        at_a: &Pose,
+        va: Vector,
+        b: &Collider,
+        at_b: &Pose,
+        vb: Vector,
+        most: f64,
+    ) -> Option<(f64, Point)> {
+        let way = vb - va;
+        let between = at_b.transform_point(b.local.translation) - at_a.transform_point(a.local.translation);
+        let nearest = (-between.dot(way) / way.length_squared()).max(0.0).min(most);
+        if !((between + way * nearest).length() < a.size + b.size) {
+            return None;
+        }
+        let mut found = std::mem::take(&mut self.found);
+        let mut overlap = |t: f64| {
+            let (mut pa, mut pb) = (*at_a, *at_b);
+            pa.translation += va * t;
+            pb.translation += vb * t;
+            found.clear();
+            self.points(a, &pa, b, &pb, 0.0, &mut found);
+            found.iter().copied().min_by(|p, q| p.gap.total_cmp(&q.gap))
+        };
+        let (mut free, mut meets, mut point) = (0.0, nearest, overlap(nearest));
+        for _ in 0..if point.is_some() { 40 } else { 0 } {
+            let middle = 0.5 * (free + meets);
+            match overlap(middle) {
+                Some(p) => (meets, point) = (middle, Some(p)),
+                None => free = middle,
+            }
+        }
+        self.found = found;
+        let point = point?;
+        let gap = -way.dot(point.normal) * meets;
+        (gap >= 0.0).then_some((meets, Point { gap, ..point }))
     }
 
     /// Starts from nothing: what a manifold was before must not show in what it becomes.
@@ -171,7 +219,7 @@ impl Narrow {
                 continue;
             }
             let feature = fold(fold(tag, p.fid1.0), p.fid2.0);
-            out.push(Point { at, normal, gap: p.dist, feature });
+            out.push(Point { at, normal, gap: p.dist, feature, faint: 0.0 });
         }
         if out.len() - first > 4 {
             reduce(out, first);
@@ -210,6 +258,7 @@ impl Narrow {
                     normal: at.rotation * p.normal,
                     gap: p.gap,
                     feature: fold(k + 1, p.feature),
+                    faint: p.faint,
                 }));
             }
             // Neighbours meet at edges: one point there is enough.

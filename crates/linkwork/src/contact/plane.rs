@@ -6,6 +6,8 @@ use crate::math::{Pose, Vector};
 
 /// A mesh gives at most so many points.
 const MOST: usize = 16;
+/// A cylinder that leans by less, as a sine, stands on its rim.
+const UPRIGHT: f64 = 0.5;
 
 /// Points of `shape` at `pose` not farther than `margin` above the plane through `origin`. Normals point away from it.
 pub(super) fn points(
@@ -16,12 +18,13 @@ pub(super) fn points(
     margin: f64,
     out: &mut Vec<Point>,
 ) {
-    let mut put = |at: Vector, feature: u32| {
+    let mut place = |at: Vector, feature: u32, faint: f64| {
         let gap = (at - origin).dot(normal);
         if gap <= margin {
-            out.push(Point { at: at - normal * (0.5 * gap), normal, gap, feature });
+            out.push(Point { at: at - normal * (0.5 * gap), normal, gap, feature, faint });
         }
     };
+    let mut put = |at: Vector, feature: u32| place(at, feature, 0.0);
     match shape {
         Geometry::Ball(b) => put(pose.translation - normal * b.radius, 0),
         Geometry::Box(b) => {
@@ -40,15 +43,16 @@ pub(super) fn points(
             let down = pose.rotation.inverse() * -normal;
             let across = Vector::new(down.x, 0.0, down.z);
             let flat = across.length();
+            let leans = (flat / UPRIGHT).min(1.0);
             for cap in 0..2_u32 {
                 let center = Vector::new(0.0, if cap == 0 { half } else { -half }, 0.0);
                 // The lowest point of the rim; where it stands flat there is none, and four of the rim do.
                 if flat > 1e-9 {
-                    put(pose.transform_point(center + across * (radius / flat)), cap);
+                    place(pose.transform_point(center + across * (radius / flat)), cap, 1.0 - leans);
                 }
-                if flat < 0.5 {
+                if flat < UPRIGHT {
                     for (k, d) in [Vector::X, Vector::Z, -Vector::X, -Vector::Z].into_iter().enumerate() {
-                        put(pose.transform_point(center + d * radius), 2 + 4 * cap + k as u32);
+                        place(pose.transform_point(center + d * radius), 2 + 4 * cap + k as u32, leans);
                     }
                 }
             }

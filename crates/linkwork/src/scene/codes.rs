@@ -93,6 +93,8 @@ codes! {
     ZERO_MASS "L012" "a mass of zero on a solid that cannot move"
     NOTHING "L013" "a scene without any solid"
     NO_ORIENTATION "L014" "a rotation asked of a particle, which has none"
+    SINKS_IN "L015" "a coat so soft that a solid sinks in by more than its size under its own weight"
+    NEVER_ROLLS "L016" "a resistance with a lever longer than the solid, which so never rolls or spins"
 }
 
 #[cfg(test)]

@@ -135,7 +135,14 @@ pub const BLOCKS: &[BlockWords] = &[
     ),
     block_words(
         "material",
-        &[once("friction", "friction F"), once("restitution", "restitution R"), STIFFNESS, DAMPING],
+        &[
+            once("friction", "friction F"),
+            once("restitution", "restitution R"),
+            once("rolling", "rolling LEVER"),
+            once("spinning", "spinning LEVER"),
+            STIFFNESS,
+            DAMPING,
+        ],
     ),
     block_words(
         "solid",

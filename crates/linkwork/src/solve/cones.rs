@@ -24,9 +24,9 @@ use super::upper::curve::Curve;
 use super::{Lower, Work, larger};
 use crate::rows::{Ask, HalfRow, dot6};
 use block::Block;
-pub(crate) use block::contact_residual;
 #[cfg(test)]
 use block::solve_block;
+pub(crate) use block::{contact_residual, within};
 pub(crate) use factor::elimination_cost;
 
 /// What is asked: scalar rows first, then three rows per contact.
@@ -38,6 +38,15 @@ pub(crate) struct ConeProblem<'a> {
     pub scalars: usize,
     /// Per contact.
     pub friction: &'a [f64],
+    /// Resistances to turning, three rows each after those of all contacts: limits of the spin and of the turn across.
+    pub resistance: &'a [[f64; 2]],
+}
+
+impl ConeProblem<'_> {
+    /// Blocks of three rows.
+    fn blocks(&self) -> usize {
+        self.friction.len() + self.resistance.len()
+    }
 }
 
 /// The receipt.
@@ -212,7 +221,7 @@ impl Cones {
     fn prepare_blocks(&mut self, p: &ConeProblem, n: usize, dense: bool) {
         let mut blocks = std::mem::take(&mut self.blocks);
         blocks.clear();
-        for (k, friction) in p.friction.iter().enumerate() {
+        for k in 0..p.blocks() {
             let r = p.scalars + 3 * k;
             let mut d = [[0.0; 3]; 3];
             for i in 0..3 {
@@ -221,12 +230,16 @@ impl Cones {
                 }
             }
             let give = p.asks[r].give;
-            let most = self.bound[r..r + 3].iter().fold(give, |m: f64, b| m.max(*b));
+            let most = self.bound[r..r + 3].iter().fold(0.0, |m: f64, b| m.max(*b));
             for (i, row) in d.iter_mut().enumerate() {
-                row[i] += if i == 0 { give } else { 0.0 } + 1e-12 * most;
+                row[i] += 1e-12 * most;
             }
             let stuck = !(d[0][0] > STUCK * self.bound[r].max(1e-300));
-            blocks.push(Block::new(d, *friction, stuck));
+            d[0][0] += give;
+            blocks.push(match p.friction.get(k) {
+                Some(friction) => Block::new(d, *friction, stuck).coated(give),
+                None => Block::resistance(d, p.resistance[k - p.friction.len()], stuck),
+            });
         }
         self.blocks = blocks;
     }
@@ -321,7 +334,7 @@ impl Cones {
             let next = self.blocks[k].next(&y, &low, &had);
             for i in 0..3 {
                 let step = next[i] - had[i];
-                worst = larger(worst, step.abs() * self.blocks[k].d[i][i]);
+                worst = larger(worst, step.abs() * self.blocks[k].own(i));
                 if step != 0.0 {
                     force[r + i] = next[i];
                     add(&mut self.y, &self.w[(r + i) * n..(r + i + 1) * n], step);
@@ -396,7 +409,7 @@ impl Cones {
             for i in 0..3 {
                 let step = next[i] - had[i];
                 if step != 0.0 {
-                    worst = larger(worst, step.abs() * self.blocks[k].d[i][i]);
+                    worst = larger(worst, step.abs() * self.blocks[k].own(i));
                     force[r + i] = next[i];
                     self.move_by(p, r + i, step);
                 }

@@ -6,7 +6,8 @@
 //! start): a heap at rest goes on where it was, so that a sweep a substep is enough, and one that falls gets what the
 //! budget is worth. Whatever sweep is the last, impulses act at one point on both solids and lie in their cones.
 
-use super::contact_residual;
+use super::{contact_residual, within};
+use crate::contact::Coat;
 use crate::math::Vector;
 
 /// A solid as sweeps see it.
@@ -54,6 +55,13 @@ pub(crate) struct HeapPoint {
     /// Where its bodies have come to.
     pub gap: f64,
     pub friction: f64,
+    /// A soft coat: backward Euler over the substep, which is short.
+    pub coat: Option<Coat>,
+    /// What it gives way to a unit of impulse within the substep.
+    pub coat_give: f64,
+    /// Levers of spinning and rolling resistance, and its torque in the substep, along the frame.
+    pub levers: [f64; 2],
+    pub torque: [f64; 3],
     /// The least speed along the normal: what is apart may come together within the substep.
     pub low: f64,
     /// Speed at which it is to be left.
@@ -147,7 +155,8 @@ impl HeapPoint {
     fn relax(&mut self, bodies: &mut [HeapBody]) -> f64 {
         let v = self.speed(bodies);
         let had = self.force;
-        let normal = (had[0] - (v[0] - self.low) / self.response.own).max(0.0);
+        let (give, own) = (self.coat_give, self.response.own);
+        let normal = (had[0] - (v[0] + give * had[0] - self.low) / (own + give)).max(0.0);
         let step = normal - had[0];
         let mut next = [normal, 0.0, 0.0];
         let most = self.friction * normal;
@@ -165,6 +174,9 @@ impl HeapPoint {
                 (next[1], next[2]) = (share * z[0], share * z[1]);
             }
         }
+        if self.levers != [0.0; 2] {
+            self.resist(bodies, normal);
+        }
         let change = [step, next[1] - had[1], next[2] - had[2]];
         if change == [0.0; 3] {
             return 0.0;
@@ -172,6 +184,38 @@ impl HeapPoint {
         self.force = next;
         self.give(bodies, change);
         (change[0].abs() * self.response.own).max((change[1].abs() + change[2].abs()) * self.response.slip)
+    }
+}
+
+impl HeapPoint {
+    /// A step of the torques against spinning and rolling, within what the pressure allows.
+    fn resist(&mut self, bodies: &mut [HeapBody], normal: f64) {
+        let [a, b] = self.bodies.map(|k| &bodies[k as usize]);
+        let spin = b.spin - a.spin;
+        let most = |x: &HeapBody| x.inverse_inertia[0] + x.inverse_inertia[3] + x.inverse_inertia[5];
+        let d = most(a) + most(b);
+        if !(d > 0.0) {
+            return;
+        }
+        let z: [f64; 3] = std::array::from_fn(|i| self.torque[i] - self.frame[i].dot(spin) / d);
+        let next = within(&self.levers.map(|l| l * normal), &z);
+        let change = self.along(std::array::from_fn(|i| next[i] - self.torque[i]));
+        self.torque = next;
+        bodies[self.bodies[0] as usize].push(1.0, Vector::ZERO, -change);
+        bodies[self.bodies[1] as usize].push(1.0, Vector::ZERO, change);
+    }
+
+    /// What it asks in a substep of length `h`.
+    fn ask(&mut self, h: f64) {
+        self.torque = [0.0; 3];
+        self.low = -self.gap.max(0.0) / h;
+        if let Some(coat) = self.coat {
+            let hold = h * coat.stiffness + coat.damping;
+            self.coat_give = 1.0 / (h * hold);
+            if self.gap < 0.0 {
+                self.low = -self.gap * coat.stiffness / hold;
+            }
+        }
     }
 }
 
@@ -204,7 +248,7 @@ impl Heap {
         let Self { bodies, points, .. } = self;
         for p in points.iter_mut() {
             (p.before, p.force) = (p.force[0], p.held);
-            p.low = -p.gap.max(0.0) / h;
+            p.ask(h);
             if p.held[0] > 0.0 {
                 p.give(bodies, p.held);
             }
@@ -276,7 +320,7 @@ impl Heap {
         let mut deepest = 0.0_f64;
         for p in points.iter_mut() {
             p.push = 0.0;
-            deepest = deepest.max(-p.gap);
+            deepest = if p.coat.is_some() { deepest } else { deepest.max(-p.gap) };
         }
         if !(deepest > 0.0) {
             return;
@@ -286,7 +330,7 @@ impl Heap {
         let ask = |p: &HeapPoint| if p.gap > 0.0 { -p.gap } else { (-SHARE * p.gap).min(p.most) };
         for k in 0..PUSHES {
             let part = |p: &mut HeapPoint| {
-                if p.gap < deepest {
+                if p.gap < deepest && p.coat.is_none() {
                     let v = p.speed(shift)[0];
                     let next = (p.push - (v - ask(p)) / p.response.own).max(0.0);
                     if next != p.push {
@@ -316,8 +360,9 @@ impl Heap {
         let mut worst = 0.0;
         for p in &self.points {
             let mut v = p.speed(&self.bodies);
-            v[0] -= p.low;
-            let lack = contact_residual(&v, &p.force, p.friction, [p.response.own, p.response.slip]);
+            v[0] += p.coat_give * p.force[0] - p.low;
+            let d = [p.response.own, p.response.slip];
+            let lack = contact_residual(&v, &p.force, p.friction, d, p.coat_give);
             worst = super::larger(worst, lack);
         }
         worst

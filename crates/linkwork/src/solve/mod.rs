@@ -27,7 +27,7 @@ mod tree;
 mod upper;
 
 pub use bounds::{Bounded, BoundedReport};
-pub(crate) use cones::{ConeProblem, ConeReport, Cones, contact_residual, elimination_cost};
+pub(crate) use cones::{ConeProblem, ConeReport, Cones, contact_residual, elimination_cost, within};
 pub use full_dense::FullDense;
 pub use full_iterative::FullIterative;
 pub(crate) use heap::{Heap, HeapBody, HeapPoint};

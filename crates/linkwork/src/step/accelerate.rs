@@ -17,7 +17,7 @@
 //!   back when it is past it already;
 //! - solids that follow a trajectory have the velocity and acceleration of differences over one step, centred.
 
-use super::free::{applied, moving};
+use super::free::{Wrench, applied, moving};
 use super::{Advanced, Integrator, IslandWork, Piece, StepConfig};
 use crate::math::{Pose, Vector, exp, log, log_jacobian};
 use crate::mechanism::Mechanism;
@@ -45,6 +45,8 @@ pub(super) struct Scratch {
     /// Forces along the rows.
     forces: Vec<f64>,
     keys: Vec<RowKey>,
+    /// What contacts push with, per solid; empty: nothing.
+    pushes: Vec<Wrench>,
     moved: State,
     base: State,
     stages: [Stage; 4],
@@ -170,9 +172,13 @@ fn follow(m: &Mechanism, s: &mut State, h: f64, mut accelerations: Option<&mut [
     }
 }
 
-/// The forces along the rows that go with the accelerations at `s`.
+/// The forces along the rows that go with the accelerations at `s`, where contacts push as the state remembers.
 pub(super) fn forces(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Vec<f64> {
+    let mut pushes = std::mem::take(&mut w.explicit.pushes);
+    w.touch.remembered(s, &mut pushes);
+    w.explicit.pushes = pushes;
     accelerations(piece, s, w, Feedback::default(), &mut Advanced::default());
+    w.explicit.pushes.clear();
     w.explicit.forces.clone()
 }
 
@@ -197,6 +203,10 @@ fn accelerations(piece: &Piece, s: &mut State, w: &mut IslandWork, feedback: Fee
     w.rows.apply(&x.velocity, &mut x.speed);
     bend(m, s, w, &mut x);
     applied(m, s, s.time, &w.masses, &mut w.wrenches);
+    for (to, push) in w.wrenches.iter_mut().zip(&x.pushes) {
+        to.linear += push.linear;
+        to.angular += push.angular;
+    }
     soft_forces(w, &mut x);
     for i in (0..solids).filter(|i| w.masses.moves(*i)) {
         let (q, f) = (s.rotations[i], w.wrenches[i]);

@@ -10,7 +10,7 @@ use crate::solid::SolidId;
 use crate::state::State;
 
 /// Of the smaller of two shapes, how far apart points are looked at: what pushed at the end of a step is nearer.
-const NEAR: f64 = 1e-2;
+pub(super) const NEAR: f64 = 1e-2;
 
 impl Workspace {
     /// The points at which solids touch: those that push, and those without a gap. In the order of their shapes. Empty
@@ -46,7 +46,7 @@ impl Workspace {
             find(&mut narrow, a, b, state, &mut points);
             let first = forces.partition_point(|(key, _)| key.shapes < pair);
             let last = forces.partition_point(|(key, _)| key.shapes <= pair);
-            list([a, b], pair, self.near.surface(a, b).0, &points, &forces[first..last], &mut out);
+            list([a, b], pair, self.near.surface(a, b).friction, &points, &forces[first..last], &mut out);
         }
         out
     }
@@ -74,7 +74,7 @@ impl Workspace {
                 points.extend(nearest);
             }
             let last = out.len();
-            list([a, b], pair, self.near.surface(a, b).0, &points, own, &mut out);
+            list([a, b], pair, self.near.surface(a, b).friction, &points, own, &mut out);
             let cut = out.drain(last..).filter(|p| p.force != Vector::ZERO).collect::<Vec<_>>();
             out.extend(cut);
         }
@@ -188,6 +188,13 @@ fn find(narrow: &mut Narrow, a: &Collider, b: &Collider, s: &State, points: &mut
     narrow.points(a, &pose(a.solid), b, &pose(b.solid), margin, points);
 }
 
+/// The point of a feature. What pushed has another number here where features change with the margin: the nearest point tells
+/// where then.
+pub(super) fn nearest(points: &[Point], feature: u32) -> Option<&Point> {
+    let same = points.iter().find(|p| p.feature == feature);
+    same.or_else(|| points.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)))
+}
+
 /// Appends the points of a pair that touch, with their forces.
 fn list(
     [a, b]: [&Collider; 2],
@@ -208,10 +215,7 @@ fn list(
     };
     let first = out.len();
     for (key, force) in forces {
-        // What pushed has another number here where features change with the margin: the nearest point tells where.
-        let same = points.iter().find(|p| p.feature == key.feature);
-        let nearest = || points.iter().min_by(|a, b| a.gap.total_cmp(&b.gap));
-        if let Some(p) = same.or_else(nearest) {
+        if let Some(p) = nearest(points, key.feature) {
             out.push(told(p, *key, *force));
         }
     }

@@ -92,7 +92,8 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    pub fn new(m: &Mechanism, method: Method, touches: bool) -> Self {
+    /// `touches`: there are contacts; `coats`: some of them with soft coats.
+    pub fn new(m: &Mechanism, method: Method, touches: bool, coats: bool) -> Self {
         let unphysical =
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
         let driven = unphysical || m.joints().iter().any(|j| !j.drives.is_empty());
@@ -113,9 +114,9 @@ impl Balance {
             soft: !m.softs().is_empty(),
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
-            // In order: an integrator's own; springs that swing once in a dozen steps, whose energy comes and goes by
+            // In order: an integrator's own; bounces in a coat, gains from the least of each; springs that swing once in a dozen steps, whose energy comes and goes by
             // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
-            documented: if explicit {
+            documented: if explicit || coats {
                 0.2
             } else if damped || !m.springs.is_empty() || !m.softs().is_empty() {
                 0.1
@@ -194,7 +195,9 @@ impl IslandWork {
             }
             sum.stored += sum.springs;
         }
-        sum.stored += super::soft::stored(m, s);
+        let dents = self.coat_energy(s);
+        sum.springs += dents;
+        sum.stored += dents + super::soft::stored(m, s);
         sum
     }
 

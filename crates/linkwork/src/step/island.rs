@@ -26,6 +26,9 @@ const GAP_PIECES: usize = 64;
 const OFF_LAW: f64 = 100.0;
 /// That many times more substeps are tried for it.
 const OFF_LAW_PIECES: usize = 2;
+/// What sinks in by more than this part of its size in a step was met where nobody expected it; so many substeps are tried.
+const SUNK: f64 = 0.01;
+const SUNK_PIECES: usize = 16;
 /// Gaps of this share of the island's size are no error of any length: what contradicts itself so much jams.
 const JAM: f64 = 0.01;
 /// What is left of the allowance of a single step in the account of the whole run: starts from rest need some.
@@ -62,7 +65,7 @@ pub(crate) struct Island {
     /// What it is made of, as a number: see [`IslandMemory::made_of`].
     pub made_of: u64,
     /// What explains energy, and of which mechanism and method.
-    balance: Option<(u64, Method, bool, Balance)>,
+    balance: Option<(u64, Method, [bool; 2], Balance)>,
     /// The energy of `state`, as the last step found it, and under which gravity.
     ledger: Option<(Vector, Ledger)>,
 }
@@ -122,12 +125,13 @@ impl Island {
 
     /// What explains its energy.
     fn balance(&mut self, method: Method) -> Balance {
-        let (m, touches) = (&self.part.mechanism, !self.work.touch.is_empty());
+        let (m, touch) = (&self.part.mechanism, &self.work.touch);
+        let contact = [!touch.is_empty(), touch.among_coats];
         match self.balance {
-            Some((epoch, of, with, balance)) if (epoch, of, with) == (m.epoch(), method, touches) => balance,
+            Some((epoch, of, with, balance)) if (epoch, of, with) == (m.epoch(), method, contact) => balance,
             _ => {
-                let balance = Balance::new(m, method, touches);
-                self.balance = Some((m.epoch(), method, touches, balance));
+                let balance = Balance::new(m, method, contact[0], contact[1]);
+                self.balance = Some((m.epoch(), method, contact, balance));
                 balance
             }
         }
@@ -168,7 +172,7 @@ impl Island {
             contradict: open > CONTRADICTION * c.tolerance,
         };
         let most = if attempt.contradict { 2 } else { GAP_PIECES } * attempt.pieces;
-        let most_off_law = OFF_LAW_PIECES * attempt.pieces;
+        let (most_off_law, most_sunk) = (OFF_LAW_PIECES * attempt.pieces, SUNK_PIECES * attempt.pieces);
         // Few iterations are a budget: there is none for a second try at what is there.
         let retries = start.of.retries() && c.iterations >= 4;
         let mut best: Option<Outcome> = None;
@@ -188,7 +192,12 @@ impl Island {
             }
             let good = outcome.is_good() || (outcome.rejected.is_none() && !retries);
             let enough = |b: Outcome| {
-                b.is_ordinary() && attempt.pieces >= if b.gape <= 1.0 { most_off_law } else { most }
+                let pieces = match b.gape <= 1.0 {
+                    true if b.sunk <= 1.0 => most_off_law,
+                    true => most_sunk,
+                    false => most,
+                };
+                b.is_ordinary() && attempt.pieces >= pieces
             };
             let only_open = best.is_some_and(enough);
             if good || only_open || !attempt.go_on(care > 0, retries, c, w) {
@@ -387,6 +396,8 @@ struct Outcome {
     gape: f64,
     /// How far contacts are off their laws, likewise. Heaps are swept as far as they are.
     off_law: f64,
+    /// How much deeper things are in each other, likewise.
+    sunk: f64,
     gap: f64,
     contacts: ContactReport,
     soft: super::SoftReport,
@@ -419,6 +430,7 @@ impl Attempt {
             excess: 0.0,
             gape: f64::INFINITY,
             off_law: 0.0,
+            sunk: 0.0,
             gap: f64::INFINITY,
             contacts: ContactReport::default(),
             soft: super::SoftReport::default(),
@@ -504,6 +516,7 @@ impl Outcome {
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
         let residual = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
         self.off_law = if few { 0.0 } else { residual / (OFF_LAW * whole.c.tolerance) };
+        self.sunk = if few || self.contacts.heaps > 0 { 0.0 } else { w.touch.sank() / SUNK };
         // Joints that were closed before the step moved solids without time: it counts from there.
         let closed = std::mem::take(&mut w.closed);
         let (from, ledger) = if self.done.closed {
@@ -527,12 +540,12 @@ impl Outcome {
 
     /// It can be believed: taken, explained, no more open than before, and contacts keep to their laws.
     fn is_good(&self) -> bool {
-        self.is_ordinary() && self.gape <= 1.0 && self.off_law <= 1.0
+        self.is_ordinary() && self.gape <= 1.0 && self.off_law <= 1.0 && self.sunk <= 1.0
     }
 
     fn is_better_than(&self, other: &Outcome) -> bool {
         let rank = |o: &Outcome| (o.rejected.is_none(), o.energy_is_explained, o.fallbacks == 0);
-        let merit = |o: &Outcome| o.excess.max(o.gape).max(o.off_law);
+        let merit = |o: &Outcome| o.excess.max(o.gape).max(o.off_law).max(o.sunk);
         rank(self) > rank(other) || (rank(self) == rank(other) && merit(self) < 0.7 * merit(other))
     }
 }

@@ -7,7 +7,7 @@ use super::StepConfig;
 use super::island::Island;
 use super::soft::Obstacle;
 use super::touch::Pair;
-use crate::contact::{Broad, Collider, Colliders, obstacles};
+use crate::contact::{Broad, Collider, Colliders, Surface, obstacles};
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
 use crate::soft::SoftBody;
@@ -33,6 +33,8 @@ pub(super) struct Near {
     /// Scripted solids near an assembly, by root.
     touched: Vec<(u32, SolidId)>,
     pairs: Vec<[u32; 2]>,
+    /// Something wears a soft coat.
+    coats: bool,
     had: (Vec<u32>, Vec<(u32, SolidId)>),
     /// Per assembly: the place of its island.
     island: Vec<u32>,
@@ -46,6 +48,7 @@ impl Near {
     pub fn rebuild<'a>(&mut self, m: &Mechanism, assemblies: impl Iterator<Item = &'a [SolidId]>) {
         self.colliders = Arc::new(Colliders::new(m));
         self.obstacles = Arc::new(obstacles(m));
+        self.coats = m.materials.iter().any(|x| x.stiffness.is_some());
         self.soft_pairs.clear();
         self.pinned.clear();
         for [a, b] in m.joints().iter().map(|j| j.frames.map(|f| f.solid)).filter(|_| !m.softs().is_empty()) {
@@ -265,20 +268,21 @@ impl Near {
         islands.iter_mut().for_each(|i| {
             i.work.touch.pairs.clear();
             i.work.touch.tally.clear();
+            i.work.touch.among_coats = self.coats;
         });
         for pair in &self.pairs {
             let [a, b] = pair.map(|k| &self.colliders.all[k as usize]);
             let home = [a, b].map(|c| self.home[c.solid.index()]).into_iter().find(|h| *h != NONE);
             let Some(home) = home else { continue };
             let island = &mut islands[self.island[home as usize] as usize];
-            let (friction, restitution) = self.surface(a, b);
+            let surface = self.surface(a, b);
             let local = |id: SolidId| island.part.solids.binary_search(&id).unwrap_or(0);
             let pose = |c: &crate::contact::Collider| {
                 let i = c.solid.index();
                 c.fixed.then(|| Pose::from_parts(s.centers[i], s.rotations[i]))
             };
             let solids = [a, b].map(|c| if c.fixed { 0 } else { local(c.solid) });
-            let pair = Pair { colliders: *pair, solids, poses: [pose(a), pose(b)], friction, restitution };
+            let pair = Pair { colliders: *pair, solids, poses: [pose(a), pose(b)], surface };
             let touch = &mut island.work.touch;
             if !Arc::ptr_eq(&touch.colliders, &self.colliders) {
                 touch.colliders = self.colliders.clone();
@@ -292,10 +296,11 @@ impl Near {
         (&self.colliders, &self.pairs)
     }
 
-    /// Friction and restitution between two colliders, as the last step had them.
-    pub fn surface(&self, a: &Collider, b: &Collider) -> (f64, f64) {
-        let (friction, restitution) = self.colliders.surface(a, b);
-        (self.set.0.unwrap_or(friction), self.set.1.unwrap_or(restitution))
+    /// How two colliders act on each other, as the last step had it. What wears a coat bounces by that alone.
+    pub fn surface(&self, a: &Collider, b: &Collider) -> Surface {
+        let own = self.colliders.surface(a, b);
+        let restitution = if own.coat.is_some() { 0.0 } else { self.set.1.unwrap_or(own.restitution) };
+        Surface { friction: self.set.0.unwrap_or(own.friction), restitution, ..own }
     }
 
     /// The island of a block of rows.

@@ -8,22 +8,28 @@
 //!   (`impact.rs`), and start from the speeds before the blow: for them the impulses of the position stage are *withdrawn*
 //!   from the momenta, with all that joints answered to them.
 //!
+//! Soft coats (`coats.rs`) are the same rows with a give in the position stage; in the velocity stage their impulses act
+//! once more.
+//!
 //! Every impulse acts at one point on both solids, so that momentum is kept at any accuracy; joints are eliminated by
 //! their response, so that they hold at any accuracy, too.
 
+mod coats;
 mod heap;
 mod impact;
+mod resist;
 mod stages;
 mod tally;
 
 use super::{IslandWork, StepConfig};
-use crate::contact::{Colliders, ContactKey, ContactReport, Narrow, Point};
+use crate::contact::{CoatStep, Collider, Colliders, ContactKey, ContactReport, Narrow, Point, Surface};
 use crate::math::{Pose, Rotation, Vector};
 use crate::rows::{Ask, HalfRow, Masses, NOTHING};
 use crate::solve::{
     ConeProblem, ConeReport, Cones, FreeSolids, Heap, Jointed, JointedScratch, Lower, UpperRows, Work,
 };
 use crate::state::State;
+use resist::Resist;
 use std::sync::Arc;
 
 /// Two colliders that may touch within the step.
@@ -34,8 +40,7 @@ pub(crate) struct Pair {
     pub solids: [usize; 2],
     /// Where the fixed one is.
     pub poses: [Option<Pose>; 2],
-    pub friction: f64,
-    pub restitution: f64,
+    pub surface: Surface,
 }
 
 /// A point of contact in a stage.
@@ -51,6 +56,16 @@ pub(super) struct Contact {
     pub gap: f64,
     pub friction: f64,
     pub restitution: f64,
+    /// There is a soft coat between the two; what it is over the step, once that is known.
+    pub coated: bool,
+    pub coat: CoatStep,
+    /// The part of the coat that it lacks.
+    pub faint: f64,
+    /// What a unit of its impulse along the normal gives way in the stage; what the coat pushed with in the first half.
+    pub give: f64,
+    pub held: f64,
+    /// Resistance to spinning and rolling.
+    pub resist: Resist,
     /// The gap where the position stage has come to, if it was measured.
     pub measured: f64,
     /// Takes part in the stage.
@@ -87,7 +102,7 @@ impl Contact {
     }
 
     /// What a unit along the normal and along the tangents moves, at most.
-    fn mobility(&self, masses: &Masses) -> [f64; 2] {
+    pub fn mobility(&self, masses: &Masses) -> [f64; 2] {
         let of = |k: usize| -> f64 {
             (0..2)
                 .filter(|side| masses.moves(self.solids[*side]))
@@ -107,11 +122,19 @@ pub(crate) struct Touch {
     pub colliders: Arc<Colliders>,
     /// Pairs near each other in this step.
     pub pairs: Vec<Pair>,
+    /// There are soft coats in the scene, near or not.
+    pub among_coats: bool,
     pub(super) contacts: Vec<Contact>,
     /// Those that `detect` found.
     later: Vec<Contact>,
+    /// Points of coats that pushed in the position stage.
+    coats: Vec<Contact>,
+    /// Energy in coats where the substep began, where something bounces.
+    dented: f64,
     /// `later` are those of the state as the position stage left it.
     looked: bool,
+    /// Something that turns far within the substep meets something else in it: where it does, nobody can tell.
+    pub(super) whirls: bool,
     narrow: Narrow,
     points: Vec<Point>,
     /// Points that pushed in the position stage, in order, with the speed at which they were met.
@@ -127,6 +150,8 @@ pub(crate) struct Touch {
     rows: UpperRows,
     asks: Vec<Ask>,
     friction: Vec<f64>,
+    /// Limits of what resists turning.
+    resistance: Vec<[f64; 2]>,
     force: Vec<f64>,
     bounds: Vec<usize>,
     cones: Cones,
@@ -143,6 +168,9 @@ pub(crate) struct Touch {
     solid_pairs: Vec<[u32; 2]>,
     /// Such pairs, and what an exact solve of them costs.
     costed: (Vec<[u32; 2]>, usize),
+    /// How deep things are in each other, in units of their size: when the step began, if that is known, and at its end.
+    sunk_before: f64,
+    sunk: f64,
     /// Energy that pushing out brought in this step.
     pub lifted: f64,
     pub report: ContactReport,
@@ -150,6 +178,8 @@ pub(crate) struct Touch {
     pub tally: tally::Tally,
 }
 
+/// What meets something from afar may turn within the substep by this part of its size.
+const WHIRL: f64 = 0.25;
 /// More points than this take part at once.
 const HEAP: usize = 500;
 /// Parts of a second that pushing out takes for a depth of the size of what overlaps.
@@ -168,17 +198,29 @@ impl Touch {
 
     /// No impulse acts.
     pub fn is_cold(&self) -> bool {
-        self.contacts.iter().all(|c| c.applied == [0.0; 3])
+        self.contacts.iter().all(|c| c.applied == [0.0; 3] && c.resist.applied == [0.0; 3])
     }
 
     /// Forgets a first guess.
     pub fn cool(&mut self) {
-        self.contacts.iter_mut().for_each(|c| (c.force, c.applied) = ([0.0; 3], [0.0; 3]));
+        for c in &mut self.contacts {
+            (c.force, c.applied) = ([0.0; 3], [0.0; 3]);
+            c.resist.cool();
+        }
+    }
+
+    /// The first half goes on without friction, from the start. False: there is none.
+    pub fn drop_friction(&mut self) -> bool {
+        let any = self.contacts.iter().any(|c| c.friction > 0.0);
+        self.contacts.iter_mut().for_each(|c| (c.friction, c.resist) = (0.0, Resist::default()));
+        self.cool();
+        any
     }
 
     /// A step is tried from its start.
     pub fn begin_attempt(&mut self) {
         (self.report, self.lifted) = (ContactReport::default(), 0.0);
+        (self.sunk_before, self.sunk) = (-1.0, 0.0);
         self.tally.restart();
     }
 
@@ -196,6 +238,7 @@ impl Touch {
     /// for how long fast ones are followed along their way.
     fn detect(&mut self, s: &State, cast: f64, margin: impl Fn(&Pair, &Colliders) -> f64) {
         self.later.clear();
+        self.whirls = false;
         let all = self.colliders.clone();
         for k in 0..self.pairs.len() {
             let pair = self.pairs[k];
@@ -210,14 +253,21 @@ impl Touch {
             let near = if fast { far - cast * (vb - va).length() + 0.25 * least } else { far };
             self.narrow.points(a, &pa, b, &pb, near, &mut self.points);
             let centers = [pa.translation, pb.translation];
+            let spin = |side: usize, c: &Collider| s.spins[pair.solids[side]].length() * c.reach;
+            let turn = cast * (spin(0, a) + spin(1, b));
+            let whirls = fast && turn > WHIRL * least;
             for p in &self.points {
-                let contact = Contact::at(&pair, k, p, [p.at - centers[0], p.at - centers[1]]);
-                self.later.push(contact);
+                self.whirls |= whirls && p.gap + cast * (vb - va).dot(p.normal) < turn;
+                // Where they will meet, seen from each: half way is far from both, and friction there would spin them.
+                let half = p.normal * if fast { 0.5 * p.gap.max(0.0) } else { 0.0 };
+                let arms = [p.at - half - centers[0], p.at + half - centers[1]];
+                self.later.push(Contact::at(&pair, k, p, arms));
             }
             if fast
                 && self.points.is_empty()
                 && let Some((t, first)) = self.narrow.cast(a, &pa, va, b, &pb, vb, cast)
             {
+                self.whirls |= whirls;
                 // All points where they meet, as far away as they are now: one alone would make a face spin.
                 let (mut qa, mut qb) = (pa, pb);
                 (qa.translation, qb.translation) = (centers[0] + va * t, centers[1] + vb * t);
@@ -254,6 +304,11 @@ impl Touch {
     /// Wrenches of what acts already, added to `out`.
     fn collect(contacts: &[Contact], of: impl Fn(&Contact) -> [f64; 3], out: &mut [super::free::Wrench]) {
         for c in contacts {
+            if c.resist.applied != [0.0; 3] {
+                let torque = c.push(&c.resist.applied);
+                out[c.solids[0]].angular -= torque;
+                out[c.solids[1]].angular += torque;
+            }
             let force = of(c);
             if force != [0.0; 3] {
                 let push = c.push(&force);
@@ -290,6 +345,14 @@ impl Touch {
                 }
             }
         }
+        for c in self.contacts.iter().filter(|c| c.resist.applied != [0.0; 3]) {
+            any = true;
+            let torque = c.push(&c.resist.applied).to_array();
+            for (side, sign) in [(0, -1.0), (1, 1.0)] {
+                let to = &mut self.push[c.solids[side]][3..];
+                to.iter_mut().zip(&torque).for_each(|(f, t)| *f += sign * t);
+            }
+        }
         if any {
             lower.respond(&self.push, &mut self.before);
         }
@@ -302,6 +365,7 @@ impl Touch {
         self.asks.clear();
         self.force.clear();
         self.friction.clear();
+        self.resistance.clear();
         let had = |ends: &[(usize, HalfRow)], before: &[[f64; 6]]| -> f64 {
             ends.iter().map(|(s, j)| crate::rows::dot6(j, &dq[*s]) - crate::rows::dot6(j, &before[*s])).sum()
         };
@@ -323,12 +387,14 @@ impl Touch {
                     n += 1;
                 }
                 let low = c.low[k] - had(&ends[..n], &self.before);
-                self.asks.push(if k == 0 { Ask::at_least(low) } else { Ask::equal(low) });
+                let normal = || Ask { give: c.give, ..Ask::at_least(low) };
+                self.asks.push(if k == 0 { normal() } else { Ask::equal(low) });
                 self.force.push(c.force[k]);
                 self.rows.push(&ends[..n]);
             }
             self.friction.push(c.friction);
         }
+        self.lay_resistance(w, dq);
     }
 
     /// Points that the motion would pass through take part from here on. True when there are any.
@@ -411,10 +477,7 @@ impl IslandWork {
         for (r, f) in touch.bounds.iter().zip(&touch.force) {
             self.lambda[*r] = *f;
         }
-        let found = touch.force[n..].chunks_exact(3);
-        for (c, f) in touch.contacts.iter_mut().filter(|c| c.taken).zip(found) {
-            c.force = [f[0], f[1], f[2]];
-        }
+        touch.take_forces(n);
         touch.report.rounds += report.rounds;
         touch.report.residual = report.residual;
         touch.report.cone_violation = touch.report.cone_violation.max(report.cone_violation);
@@ -448,6 +511,7 @@ impl Touch {
                 asks: &self.asks,
                 scalars: self.bounds.len(),
                 friction: &self.friction,
+                resistance: &self.resistance,
             };
             let report = self.cones.solve(lower, &p, &mut self.force, work, self.known && taken > 0);
             self.known = true;
@@ -456,11 +520,9 @@ impl Touch {
                 responses: sum.responses + report.responses,
                 ..report
             };
-            let found = self.force[self.bounds.len()..].chunks_exact(3);
-            for (c, f) in self.contacts.iter_mut().filter(|c| c.taken).zip(found) {
-                c.force = [f[0], f[1], f[2]];
-            }
-            if !self.take_on_crossed(dq, 10.0 * work.tolerance) || work.is_over() {
+            let limits = self.take_forces(self.bounds.len());
+            let crossed = self.take_on_crossed(dq, 10.0 * work.tolerance);
+            if !(crossed || limits) || work.is_over() {
                 break;
             }
         }
@@ -479,8 +541,11 @@ impl Contact {
             measured: f64::NAN,
             frame: [p.normal, tangent, p.normal.cross(tangent)],
             gap: p.gap,
-            friction: pair.friction,
-            restitution: pair.restitution,
+            friction: pair.surface.friction,
+            restitution: pair.surface.restitution,
+            coated: pair.surface.coat.is_some(),
+            faint: p.faint,
+            resist: Resist::new(pair.surface.resistance),
             active: true,
             ..Self::default()
         }

@@ -53,6 +53,9 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     if w.begin_touch(piece, s) {
         linearise(piece, s, w, &mut done);
     }
+    if w.touch.whirls && !piece.last_try {
+        return Err(Rejected::TooLong);
+    }
     begin(piece, s, w);
     let mut found = impulses(piece, s, w, &mut done);
     let warm = w.lambda.iter().any(|l| *l != 0.0) || !w.touch.is_cold();
@@ -60,6 +63,12 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
         // The warm start may have been the reason.
         w.lambda.fill(0.0);
         w.touch.cool();
+        w.lanes.restart();
+        found = impulses(piece, s, w, &mut done);
+    }
+    if found == Found::No && piece.last_try && w.touch.drop_friction() {
+        // A blow so hard that friction spins solids farther than a substep can follow: without it nobody passes through.
+        w.lambda.fill(0.0);
         w.lanes.restart();
         found = impulses(piece, s, w, &mut done);
     }

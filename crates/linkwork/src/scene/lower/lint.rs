@@ -11,6 +11,7 @@ impl<'x, 't> Lowering<'x, 't> {
     pub(super) fn lint_scene(&mut self) {
         self.lint_unused();
         self.lint_held();
+        self.lint_surfaces();
         let empty = self.scene.mechanism.solid_count() == 0
             && self.scene.cloths.is_empty()
             && self.scene.tetras.is_empty();
@@ -28,6 +29,33 @@ impl<'x, 't> Lowering<'x, 't> {
         for (kind, name, span) in self.unused() {
             let message = format!("nothing uses the {kind} `{name}`");
             self.report(Diagnostic::new(codes::UNUSED, span, message));
+        }
+    }
+
+    /// Coats that cannot carry who wears them, and levers that nothing gets over.
+    fn lint_surfaces(&mut self) {
+        if self.sink.has_errors() {
+            return;
+        }
+        let m = &self.scene.mechanism;
+        let (weight, mut found) = (m.gravity.length(), Vec::new());
+        for (index, solid) in m.solids().iter().enumerate().filter(|(_, s)| s.kernel == Kernel::Dynamic) {
+            let Some(material) = solid.material.and_then(|k| m.materials.get(k.0 as usize)) else { continue };
+            let size = solid.shapes.iter().map(|s| s.extent()).fold(0.0, f64::max);
+            let span = self.scene.sources.solid(SolidId(index as u32));
+            let name = &solid.name;
+            let dent = material.stiffness.map_or(0.0, |k| solid.mass.mass * weight / k);
+            if size > 0.0 && dent > 2.0 * size {
+                let message = format!("`{name}` weighs enough to dent its coat by {dent:.3} m");
+                found.push((codes::SINKS_IN, span, message, "a larger `stiffness`, in newtons per metre"));
+            }
+            if size > 0.0 && material.rolling.max(material.spinning) > size {
+                let message = format!("`{name}` is smaller than the lever of its resistance: it never turns");
+                found.push((codes::NEVER_ROLLS, span, message, "levers are lengths: millimetres for a ball"));
+            }
+        }
+        for (code, span, message, hint) in found {
+            self.report(Diagnostic::new(code, span, message).hint(hint));
         }
     }
 

@@ -27,6 +27,16 @@ impl<'x, 't> Lowering<'x, 't> {
                         self.read(words, c, |r| r.between("the restitution", Quantity::Ratio, 0.0, 1.0));
                     material.restitution = value.unwrap_or(0.0);
                 }
+                "rolling" => {
+                    let what = "the lever of rolling resistance";
+                    let value = self.read(words, c, |r| r.not_negative(what, Quantity::Length));
+                    material.rolling = value.unwrap_or(0.0);
+                }
+                "spinning" => {
+                    let what = "the lever of spinning resistance";
+                    let value = self.read(words, c, |r| r.not_negative(what, Quantity::Length));
+                    material.spinning = value.unwrap_or(0.0);
+                }
                 "stiffness" => {
                     material.stiffness =
                         self.read(words, c, |r| r.positive("the stiffness", Quantity::Plain));
@@ -39,6 +49,11 @@ impl<'x, 't> Lowering<'x, 't> {
         }
         if seen.has("damping") && !seen.has("stiffness") {
             let message = "`damping` belongs to a soft coat; without `stiffness` the material is rigid";
+            self.report(Diagnostic::new(codes::IGNORED_CLAUSE, self.header(block), message));
+        }
+        if material.restitution > 0.0 && material.stiffness.is_some() {
+            let message =
+                "a coat bounces by its `stiffness` and `damping`; `restitution` has no effect on it";
             self.report(Diagnostic::new(codes::IGNORED_CLAUSE, self.header(block), message));
         }
         self.nameless(block, "material");

@@ -4,12 +4,19 @@
 //! cone; else it slides, with `v_n = 0` and `v_t = -s l_t`. Elimination of the normal leaves `(S + s) l_t = -p`, and one
 //! equation for `s`: `|l_t| = mu l_n`. At `s = 0` the friction is beyond the cone, for large `s` it vanishes; a root lies
 //! between. `S` is diagonalised once, so that a step of the search costs a few divisions.
+//!
+//! A block may also be a resistance to turning, whose limits are given: a spin about the normal and two turns across it,
+//! `|l_0| <= m_0`, `|(l_1, l_2)| <= m_1`, each against its motion.
 
 /// The response of one point to itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Block {
     pub d: [[f64; 3]; 3],
+    /// What of `d` along the normal is a coat's, and moves nothing.
+    pub give: f64,
     friction: f64,
+    /// Limits of a resistance; none of a contact.
+    pub limits: Option<[f64; 2]>,
     /// No push along the normal moves anything.
     stuck: bool,
     inverse: [[f64; 3]; 3],
@@ -30,11 +37,31 @@ impl Block {
         let axis = if size > 0.0 { [x / size, y / size] } else { [1.0, 0.0] };
         // Rounding may leave a little less than nothing.
         let own = [(mean + root).max(0.0), (mean - root).max(0.0)];
-        Self { d, friction, stuck, inverse: invert(&d), own, axis }
+        Self { d, give: 0.0, friction, limits: None, stuck, inverse: invert(&d), own, axis }
+    }
+
+    /// The same with a coat, which `d` has already.
+    pub fn coated(self, give: f64) -> Self {
+        Self { give, ..self }
+    }
+
+    /// A resistance to turning.
+    pub fn resistance(d: [[f64; 3]; 3], limits: [f64; 2], stuck: bool) -> Self {
+        Self { d, limits: Some(limits), stuck, ..Self::default() }
+    }
+
+    /// What a unit of force along a row does to it, without the coat.
+    pub fn own(&self, i: usize) -> f64 {
+        if i == 0 { self.d[0][0] - self.give } else { self.d[i][i] }
     }
 
     /// The nearest allowed force.
     pub fn project(&self, force: &mut [f64]) {
+        if let Some(limits) = self.limits {
+            let allowed = if self.stuck { [0.0; 3] } else { within(&limits, force) };
+            force.copy_from_slice(&allowed);
+            return;
+        }
         if self.stuck || !(force[0] > 0.0) {
             force.fill(0.0);
             return;
@@ -52,6 +79,11 @@ impl Block {
             return [0.0; 3];
         }
         let d = &self.d;
+        if let Some(limits) = &self.limits {
+            let most = d[1][1] + d[2][2];
+            let at = |i: usize, d: f64| had[i] - (y[i] - low[i]) / d;
+            return within(limits, &[at(0, d[0][0]), at(1, most), at(2, most)]);
+        }
         let q =
             std::array::from_fn(|i| y[i] - low[i] - (d[i][0] * had[0] + d[i][1] * had[1] + d[i][2] * had[2]));
         solve_block(self, &q)
@@ -63,8 +95,14 @@ impl Block {
             return 0.0;
         }
         let v = [y[0] - low[0], y[1] - low[1], y[2] - low[2]];
-        let d = [self.d[0][0], 0.5 * (self.d[1][1] + self.d[2][2])];
-        contact_residual(&v, &[force[0], force[1], force[2]], self.friction, d)
+        let d = [self.own(0), 0.5 * (self.d[1][1] + self.d[2][2])];
+        if let Some(limits) = &self.limits {
+            let next =
+                within(limits, &[force[0] - v[0] / d[0], force[1] - v[1] / d[1], force[2] - v[2] / d[1]]);
+            let across = length(force[1] - next[1], force[2] - next[2]) * d[1];
+            return super::larger((force[0] - next[0]).abs() * d[0], across);
+        }
+        contact_residual(&v, &[force[0], force[1], force[2]], self.friction, d, self.give)
     }
 
     pub fn friction(&self) -> f64 {
@@ -76,10 +114,21 @@ impl Block {
     }
 }
 
+/// The nearest torque within limits.
+pub(crate) fn within(limits: &[f64; 2], z: &[f64]) -> [f64; 3] {
+    let size = length(z[1], z[2]);
+    let share = if size > limits[1] { limits[1] / size } else { 1.0 };
+    // Not `clamp`, which panics on NaN.
+    [z[0].max(-limits[0]).min(limits[0]), share * z[1], share * z[2]]
+}
+
 /// How far a force and what it leaves, `v` beyond what is asked, are from the laws: the natural residual, in the units of
-/// `v`. `d` is what a unit of force does along the normal and the tangents.
-pub(crate) fn contact_residual(v: &[f64; 3], force: &[f64; 3], friction: f64, d: [f64; 2]) -> f64 {
-    let normal = if v[0] < d[0] * force[0] { v[0].abs() } else { d[0] * force[0].abs() };
+/// `v`. `d` is what a unit of force does along the normal and the tangents. What a coat gives way, `give` of a unit along
+/// the normal, moves nothing: it counts as what the force is wrong by, moving solids.
+pub(crate) fn contact_residual(v: &[f64; 3], force: &[f64; 3], friction: f64, d: [f64; 2], give: f64) -> f64 {
+    let whole = d[0] + give;
+    let normal = if v[0] < whole * force[0] { v[0].abs() } else { whole * force[0].abs() };
+    let normal = if give > 0.0 { normal * (d[0] / whole) } else { normal };
     let z = [force[1] - v[1] / d[1], force[2] - v[2] / d[1]];
     let (size, most) = (length(z[0], z[1]), friction * force[0].max(0.0));
     let share = if size > most { most / size } else { 1.0 };

@@ -40,7 +40,7 @@ impl Bodies {
         self.place.resize(lower.solids(), NONE);
         self.pairs.clear();
         self.solids.clear();
-        for k in 0..p.friction.len() {
+        for k in 0..p.blocks() {
             for (s, _) in p.rows.ends(3 * k) {
                 if self.place[*s] == NONE {
                     self.place[*s] = self.solids.len() as u32;

@@ -14,7 +14,7 @@
 //!
 //! What `u` is, is the space's affair: motions of solids (`bodies.rs`) or forces over a formed matrix (`matrix.rs`).
 
-use super::block::{Block, length};
+use super::block::{Block, length, within};
 use super::{ConeProblem, Curve, larger};
 use crate::solve::Work;
 
@@ -257,11 +257,15 @@ impl Proximal {
         }
         for (k, b) in laws.blocks.iter().enumerate() {
             let r = p.scalars + 3 * k;
-            let soft = self.softness((b.d[0][0] + b.d[1][1] + b.d[2][2]) / 3.0, ground);
+            let soft = self.softness((b.own(0) + b.own(1) + b.own(2)) / 3.0, ground);
             let v = std::array::from_fn(|i| self.y[r + i] - p.asks[r + i].low);
             let point = Point { soft, give: p.asks[r].give, friction: b.friction(), law: ground.law };
-            let (l, mut slope, sliding) =
-                if b.is_stuck() { Default::default() } else { point.force(&self.center[r..r + 3], &v) };
+            let center = &self.center[r..r + 3];
+            let (l, mut slope, sliding) = match &b.limits {
+                _ if b.is_stuck() => Default::default(),
+                Some(limits) => resist(limits, soft, center, &v),
+                None => point.force(center, &v),
+            };
             self.ways[k].note(&l, &mut slope, sliding);
             self.force.extend(l);
             self.slopes.points.push(slope);
@@ -314,6 +318,35 @@ impl Way {
             (slope[1], slope[2]) = ([0.0, secant, 0.0], [0.0, 0.0, secant]);
         }
     }
+}
+
+/// The torque of a resistance on soft ground: as [`Point::force`].
+fn resist(
+    limits: &[f64; 2],
+    soft: f64,
+    center: &[f64],
+    v: &[f64; 3],
+) -> ([f64; 3], [[f64; 3]; 3], Option<f64>) {
+    let mut slope = [[0.0; 3]; 3];
+    if !soft.is_finite() {
+        return ([0.0; 3], slope, None);
+    }
+    let rho = 1.0 / soft;
+    let z = [0, 1, 2].map(|i| center[i] - rho * v[i]);
+    let l = within(limits, &z);
+    slope[0][0] = if z[0] == l[0] { rho } else { 0.0 };
+    let size = length(z[1], z[2]);
+    if size <= limits[1] {
+        (slope[1][1], slope[2][2]) = (rho, rho);
+        return (l, slope, None);
+    }
+    let (dir, share) = ([z[1] / size, z[2] / size], limits[1] / size);
+    for i in 0..2 {
+        for j in 0..2 {
+            slope[1 + i][1 + j] = rho * share * (f64::from(u8::from(i == j)) - dir[i] * dir[j]);
+        }
+    }
+    (l, slope, (limits[1] > 0.0).then_some(rho * share))
 }
 
 /// A point on soft ground.

@@ -85,7 +85,7 @@ fn many_points_meet_the_laws_together() {
         let (solids, contacts, heavy) = sizes[round % sizes.len()];
         let (masses, rows, asks, friction) = pile(solids, contacts, heavy, &mut r);
         let mut lower = FreeSolids { masses: &masses };
-        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction };
+        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction, resistance: &[] };
         let mut force = vec![0.0; asks.len()];
         let work = Work { iterations: 20_000, tolerance: 1e-9, out_of_time: None };
         let mut cones = Cones::default();
@@ -130,7 +130,7 @@ fn forces_and_motions_are_two_spaces_of_one_answer() {
         let (masses, rows, asks, mut friction) = pile(1 + round % 5, 2 + round % 11, 10.0, &mut r);
         // Small friction: then there is one answer.
         friction.iter_mut().for_each(|f| *f *= 0.3);
-        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction };
+        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction, resistance: &[] };
         let work = Work { iterations: 20_000, tolerance: 1e-10, out_of_time: None };
         let (mut one, mut two) = (Cones::default(), Cones::default());
         let mut force = vec![0.0; asks.len()];

@@ -216,6 +216,13 @@ impl Touch {
                 frame: c.frame,
                 gap: c.gap,
                 friction: c.friction,
+                // What a substep cannot show is rigid: sweeps leave overlaps, and those must not throw.
+                coat: self.pairs[c.pair]
+                    .surface
+                    .coat
+                    .map(|coat| coat.at(c.faint))
+                    .filter(|coat| coat.stiffness * c.mobility(masses)[0] * short * short < 1.0),
+                levers: self.pairs[c.pair].surface.resistance,
                 rebound: c.restitution * c.impact,
                 most: h * PUSH * size[0].min(size[1]).max(1.0),
                 force,
@@ -238,7 +245,9 @@ impl Touch {
                 memory.contacts.push(ContactMemory { key: c.key, force });
             }
             report.points += usize::from(p.force[0] > 0.0 || p.gap <= 0.0);
-            if -p.gap > report.penetration {
+            if c.coated {
+                report.dent = report.dent.max(-p.gap);
+            } else if -p.gap > report.penetration {
                 report.penetration = -p.gap;
                 report.deepest =
                     Some(self.pairs[c.pair].colliders.map(|k| self.colliders.all[k as usize].solid));

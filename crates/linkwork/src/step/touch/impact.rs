@@ -110,6 +110,7 @@ impl IslandWork {
                 c.active = c.pair == pair;
                 c.taken = c.active;
                 (c.force, c.applied) = ([0.0; 3], [0.0; 3]);
+                c.resist.cool();
                 let speed = -c.change(|i| (s.velocities[i], s.spins[i]))[0];
                 // Met for the first time: at the speed of its free flight, which the step's own is beyond. What was met
                 // slowly may be hit by a neighbour meanwhile.
@@ -135,6 +136,7 @@ impl IslandWork {
         for c in &mut self.touch.contacts {
             (c.active, c.taken, c.impact) = (true, false, 0.0);
             c.applied = [0.0; 3];
+            c.resist.cool();
             if c.total != [0.0; 3] {
                 c.force = [0.0; 3];
             }
@@ -152,6 +154,7 @@ impl Contact {
             self.total[k] += self.applied[k];
         }
         (self.force, self.applied) = ([0.0; 3], [0.0; 3]);
+        self.resist.cool();
     }
 }
 
@@ -165,6 +168,7 @@ impl Touch {
     pub(in crate::step) fn apply(&mut self) {
         for c in self.contacts.iter_mut().filter(|c| c.taken) {
             c.applied = c.force;
+            c.resist.applied = c.resist.force;
         }
     }
 }

@@ -34,12 +34,14 @@ impl IslandWork {
         self.touch.report = ContactReport::default();
         self.touch.pushed.clear();
         self.touch.contacts.clear();
+        self.touch.coats.clear();
         self.touch.looked = false;
         if self.touch.is_empty() {
             return false;
         }
         self.detect_ahead(piece, s);
-        let deep = |t: &Touch| t.contacts.iter().any(|c| c.gap < -piece.c.tolerance);
+        self.touch.note_depth();
+        let deep = |t: &Touch| t.contacts.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
         let pushed = deep(&self.touch);
         if pushed {
             self.push_out(piece, s);
@@ -59,6 +61,11 @@ impl IslandWork {
         }
         let bounces = t.contacts.iter().any(|c| c.restitution > 0.0);
         t.energy = if bounces { self.energy(piece, s) } else { f64::INFINITY };
+        if t.has_coats() {
+            t.put_on(&self.masses, piece.h);
+            t.dented = if bounces { t.coat_energy(s) } else { 0.0 };
+            t.energy += t.dented;
+        }
         self.touch = t;
         pushed
     }
@@ -79,8 +86,9 @@ impl IslandWork {
             let size = self.touch.pairs[c.pair].colliders.map(|k| all.all[k as usize].size);
             let most = h * PUSH * size[0].min(size[1]).max(1.0);
             c.low = [(-c.gap).min(most), 0.0, 0.0];
-            c.friction = 0.0;
-            c.taken = c.gap < 0.0;
+            (c.friction, c.resist) = (0.0, Default::default());
+            c.active = !c.coated;
+            c.taken = c.gap < 0.0 && c.active;
         }
         let n = self.rows.len();
         for v in [&mut self.delta, &mut self.lambda] {
@@ -121,10 +129,21 @@ impl IslandWork {
             let gap = if c.gap < -piece.c.tolerance { 0.0 } else { c.gap };
             let left = if c.measured.is_finite() { c.measured } else { gap + moved[0] };
             c.low = [-left, -moved[1], -moved[2]];
+            if c.coated {
+                let to = if c.measured.is_finite() { c.measured } else { c.gap + moved[0] };
+                (c.low[0], c.give) = c.coat.ask(c.gap, to);
+            }
+            if c.resist.acts() {
+                let turn = c.turn(|i| log(s.rotations[i] * start[i].1.inverse()));
+                c.resist.low = turn.map(|x| -x);
+                let lack = c.resist.lack(&turn, c.applied[0], h, c.turns(&self.masses));
+                t.short = crate::solve::larger(t.short, lack);
+            }
             if c.taken || c.low[0] > 0.0 {
                 let d = c.mobility(&self.masses);
                 let force = c.applied.map(|f| f * h);
-                let lack = contact_residual(&c.low.map(|x| -x), &force, c.friction, d);
+                let v = [c.give * force[0] - c.low[0], moved[1], moved[2]];
+                let lack = contact_residual(&v, &force, c.friction, d, c.give);
                 t.short = crate::solve::larger(t.short, lack);
             }
         }
@@ -145,7 +164,8 @@ impl IslandWork {
         let expected = t.contacts.len();
         for k in 0..t.later.len() {
             let mut new = t.later[k];
-            let known = |c: &Contact| c.pair == new.pair && (c.key == new.key || c.gap < -tolerance);
+            let known =
+                |c: &Contact| c.pair == new.pair && (c.key == new.key || (c.gap < -tolerance && !c.coated));
             if !(new.gap < -tolerance) || t.contacts[..expected].iter().any(known) {
                 continue;
             }
@@ -165,6 +185,9 @@ impl IslandWork {
             t.contacts.push(new);
         }
         let any = t.contacts.len() > expected;
+        if any {
+            t.put_on(&self.masses, piece.h);
+        }
         (t.looked, t.known) = (!any, t.known && !any);
         any
     }
@@ -190,6 +213,7 @@ impl IslandWork {
         self.lambda.iter_mut().for_each(|l| *l *= h);
         for c in &mut self.touch.contacts {
             (c.force, c.applied) = (c.force.map(|f| f * h), c.applied.map(|f| f * h));
+            c.resist.scale(h);
             c.taken |= c.low[0] > 0.0;
         }
         let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance);
@@ -197,6 +221,8 @@ impl IslandWork {
         for c in &mut self.touch.contacts {
             c.force = c.force.map(|f| f / h);
             c.applied = c.force;
+            c.resist.force = c.resist.force.map(|f| f / h);
+            c.resist.applied = c.resist.force;
         }
         spent
     }
@@ -211,6 +237,7 @@ impl IslandWork {
         t.pushed.sort_unstable_by_key(|p| p.0);
         let thrown = |c: &Contact| c.restitution > 0.0 && c.impact > 0.0 && c.applied[0] > 0.0;
         t.withdrawn = t.contacts.iter().any(thrown);
+        t.keep_coats(t.withdrawn);
         if t.withdrawn {
             let mut sum = std::mem::take(&mut self.wrenches);
             sum.clear();
@@ -281,7 +308,13 @@ impl IslandWork {
                 }
             }
             t.pushed = pushed;
-            t.contacts.retain(|c| c.active);
+            t.contacts.retain(|c| c.active || c.coated);
+            if t.has_coats() {
+                t.move_coats(piece, s);
+                if t.withdrawn {
+                    t.energy -= t.coat_energy(s);
+                }
+            }
         }
         self.touch = t;
     }
@@ -291,6 +324,13 @@ impl IslandWork {
         for c in &mut self.touch.contacts {
             let speed = c.change(|i| (s.velocities[i], s.spins[i]));
             c.low = [c.rebound() - speed[0], -speed[1], -speed[2]];
+            if c.coated {
+                c.give = c.coat.velocity_give();
+                c.low[0] = c.give * c.held - speed[0];
+            }
+            if c.resist.acts() {
+                c.resist.low = c.turn(|i| s.spins[i]).map(|x| -x);
+            }
             c.taken |= c.active && (c.low[0] > 0.0 || c.force[0] > 0.0);
         }
     }
@@ -299,19 +339,23 @@ impl IslandWork {
     pub(in crate::step) fn remember_contacts(&mut self, s: &mut State, h: f64) {
         let t = &mut self.touch;
         t.count(|c| c.total);
-        let share = if t.withdrawn { 1.0 } else { 0.5 };
+        let withdrawn = t.withdrawn;
+        let share = |c: &Contact| if withdrawn && !c.coated { 1.0 } else { 0.5 };
         let memory = &mut s.memory.own_mut().contacts;
         memory.clear();
         for c in t.contacts.iter().filter(|c| c.total != [0.0; 3]) {
-            let force = (c.push(&c.total) / (share * h)).to_array();
+            let force = (c.push(&c.total) / (share(c) * h)).to_array();
             memory.push(ContactMemory { key: c.key, force });
         }
         memory.sort_by_key(|m| m.key);
         memory.dedup_by_key(|m| m.key);
         t.report.points = t.contacts.iter().filter(|c| c.total[0] > 0.0 || c.gap <= 0.0).count();
         t.report.residual *= h;
+        t.sunk = t.depth();
         for c in &t.contacts {
-            if -c.gap > t.report.penetration {
+            if c.coated {
+                t.report.dent = t.report.dent.max(-c.gap);
+            } else if -c.gap > t.report.penetration {
                 t.report.penetration = -c.gap;
                 let ids = t.pairs[c.pair].colliders.map(|k| t.colliders.all[k as usize].solid);
                 t.report.deepest = Some(ids);
@@ -321,6 +365,28 @@ impl IslandWork {
 }
 
 impl Touch {
+    /// How deep things are in each other, in units of their size.
+    fn depth(&self) -> f64 {
+        let mut deepest = 0.0_f64;
+        for c in self.contacts.iter().filter(|c| !c.coated && c.gap < 0.0) {
+            let size = self.pairs[c.pair].colliders.map(|k| self.colliders.all[k as usize].size);
+            deepest = deepest.max(-c.gap / size[0].min(size[1]).max(1e-9));
+        }
+        deepest
+    }
+
+    /// Notes how deep they were when the step began.
+    fn note_depth(&mut self) {
+        if !(self.sunk_before >= 0.0) {
+            self.sunk_before = self.depth();
+        }
+    }
+
+    /// By how much deeper things are at the end of a step, in units of their size.
+    pub(in crate::step) fn sank(&self) -> f64 {
+        self.sunk - self.sunk_before.max(0.0)
+    }
+
     /// The share of a motion that takes no point, and no solid, farther than some times what is asked for: what is squeezed
     /// between two that do not give way has nowhere to go, and must not be shot out.
     fn calm(&self, dq: &[[f64; 6]]) -> f64 {
@@ -358,9 +424,11 @@ impl Touch {
                 let turn = log(s.rotations[i] * self.start[i].1.inverse()).length_squared();
                 0.5 * turn * colliders[side].reach
             });
-            let deep = own.iter().any(|c| c.gap < -piece.c.tolerance);
+            let deep = own.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
             let bends = bend[0] + bend[1] > 1e-3 * piece.c.tolerance;
-            if deep || !bends || !own.iter().any(|c| c.applied[0] > 0.0) {
+            // All that take part, pushing or not: who was measured while it pushed and believed a line when it let go would
+            // come and go for ever.
+            if deep || !bends || !own.iter().any(|c| c.taken) {
                 continue;
             }
             let poses = [0, 1].map(|side| Self::pose(&of, side, s));

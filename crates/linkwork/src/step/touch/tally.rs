@@ -1,9 +1,13 @@
-//! What pairs gave each other in a step, for whoever asks afterwards: impulses of both stages and of all substeps.
+//! What pairs gave each other in a step, for whoever asks afterwards: impulses of both stages and of all substeps, and the
+//! forces at its end.
 //!
 //! A step may be tried several times. Only the try that is kept counts.
 
 use super::{Contact, Touch};
 use crate::math::Vector;
+use crate::state::State;
+use crate::step::contacts::{NEAR, nearest};
+use crate::step::free::Wrench;
 
 /// Impulses by pair of colliders, on the second one.
 #[derive(Default)]
@@ -38,6 +42,29 @@ impl Tally {
 }
 
 impl Touch {
+    /// Forces and torques of contacts on each solid about its centre, as the state remembers them.
+    pub(in crate::step) fn remembered(&mut self, s: &State, out: &mut Vec<Wrench>) {
+        out.clear();
+        out.resize(s.centers.len(), Wrench::default());
+        let all = self.colliders.clone();
+        for known in &s.memory.own().contacts {
+            let Some(pair) = self.pairs.iter().find(|p| p.colliders == known.key.shapes).copied() else {
+                continue;
+            };
+            let [a, b] = pair.colliders.map(|c| &all.all[c as usize]);
+            let [pa, pb] = [Self::pose(&pair, 0, s), Self::pose(&pair, 1, s)];
+            self.points.clear();
+            self.narrow.points(a, &pa, b, &pb, NEAR * a.size.min(b.size).max(1e-3), &mut self.points);
+            let Some(p) = nearest(&self.points, known.key.feature) else { continue };
+            let force = Vector::from_array(known.force);
+            for (side, push, pose) in [(0, -force, pa), (1, force, pb)] {
+                let to = &mut out[pair.solids[side]];
+                to.linear += push;
+                to.angular += (p.at - pose.translation).cross(push);
+            }
+        }
+    }
+
     /// Counts what points gave, `of` them along their frames. Points of a pair follow each other.
     pub(super) fn count(&mut self, of: impl Fn(&Contact) -> [f64; 3]) {
         let sums = &mut self.tally.now;
