@@ -34,7 +34,7 @@ fn boxes(m: &mut Mechanism, n: usize, side: usize) {
 fn empty(friction: f64, restitution: f64) -> Mechanism {
     let mut m = Mechanism::new();
     m.gravity = Vector::new(0.0, -9.81, 0.0);
-    m.materials.push(Material { name: "all".into(), friction, restitution, ..Material::default() });
+    m.add_material(Material { name: "all".into(), friction, restitution, ..Material::default() }).unwrap();
     m
 }
 

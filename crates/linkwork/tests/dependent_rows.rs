@@ -143,7 +143,7 @@ fn linkage(name: &str) -> Mechanism {
     m.gravity = Vector::new(0.0, -9.81, 0.0);
     if let Some(floor) = m.find("floor") {
         // Joints alone are looked at: without its motor the leg would come to rest on the floor.
-        m.edit_solid(floor, |s| s.collide = Collide::None);
+        m.edit_solid(floor, |s| s.collide = Collide::None).unwrap();
     }
     m
 }
@@ -240,7 +240,7 @@ fn wrong_by(name: &str, off: f64) -> Mechanism {
     };
     let id = m.find_joint(joint).unwrap();
     let mut m = m.clone();
-    m.edit_joint(id, |j| j.frames[0].pose.translation += along * off);
+    m.edit_joint(id, |j| j.frames[0].pose.translation += along * off).unwrap();
     m
 }
 

@@ -93,6 +93,7 @@ codes! {
     ZERO_MASS "L012" "a mass of zero on a solid that cannot move"
     NOTHING "L013" "a scene without any solid"
     NO_ORIENTATION "L014" "a rotation asked of a particle, which has none"
+    BETWEEN_STEPS "L015" "a `during` that falls between two steps, so that none sees it"
 }
 
 #[cfg(test)]

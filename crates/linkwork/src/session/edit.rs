@@ -103,7 +103,7 @@ impl Session {
         for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
             let id = JointId(k as u32);
             if self.base.joint(id).enabled != *on {
-                self.base.edit_joint(id, |j| j.enabled = *on);
+                self.base.alter_joint(id, |j| j.enabled = *on);
             }
         }
         self.state = moment.state;
@@ -200,7 +200,7 @@ impl Session {
             let switched = self.base.joint(*from).enabled != old.scene.mechanism.joint(*from).enabled;
             if switched {
                 let on = self.base.joint(*from).enabled;
-                base.edit_joint(JointId(k as u32), |j| j.enabled = on);
+                base.alter_joint(JointId(k as u32), |j| j.enabled = on);
             }
         }
         if new.settings != old.scene.settings {
