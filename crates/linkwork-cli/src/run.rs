@@ -146,6 +146,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         terminal::note(&format!("{what} is read and checked, but not simulated yet"));
     }
     setup.tell_of_contact(m);
+    setup.tell_of_times(m, loaded.scene.settings.step);
     let (mut state, assembled) = match &args.from {
         Some(path) => (restore(m, path)?, None),
         None => {
