@@ -315,3 +315,21 @@ fn a_run_tells_what_no_step_sees() {
     let lint = linkwork_with(&["check", "-"], short.as_bytes()).stderr;
     assert!(lint.contains("L015") && lint.contains("it never acts"), "{lint}");
 }
+
+/// F28: a long assembly printed nothing where nobody sees a bar, and the budget of a run did not bound the one at its start.
+#[test]
+fn long_assemblies_say_so_and_can_be_bounded() {
+    let net = linkwork(&["generate", "net", "30", "30"]).stdout;
+    let corner = "joint far: ball; object1 h0-0; object2 h28-29; frame1 0 90 0; frame2 0 0 0; end";
+    let scene = format!("{net}\n{corner}\n");
+    let begin = Instant::now();
+    let long = linkwork_with(&["assemble", "-", "--budget-ms", "5000", "--json"], scene.as_bytes());
+    assert_eq!(long.json()["outcome"], "budget", "{}", long.stderr);
+    assert!(long.stderr.contains("still assembling: iteration"), "{}", long.stderr);
+    let run = linkwork_with(
+        &["run", "-", "--seconds", "1/60", "--budget-ms", "2", "--json"],
+        scene.as_bytes(),
+    );
+    assert_eq!(run.json()["assembled"]["outcome"], "budget", "{}", run.stderr);
+    assert!(begin.elapsed() < Duration::from_secs(300), "{:?}", begin.elapsed());
+}
