@@ -139,8 +139,13 @@ impl Session {
             ..Default::default()
         };
         let report = assemble(&self.base, &mut self.state, &config);
-        // Velocities belong to the poses that are gone.
-        self.stop_motion();
+        if matches!(occasion, Occasion::Load) && report.outcome == Outcome::Ok {
+            // What the text starts with, as in a run: the first step takes what the joints allow.
+            self.state.memory = Default::default();
+        } else {
+            // Velocities belong to the poses that are gone.
+            self.stop_motion();
+        }
         self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
         self.rebuild();
         let worst = report.worst.first()?;
