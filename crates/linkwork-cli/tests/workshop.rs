@@ -326,10 +326,8 @@ fn long_assemblies_say_so_and_can_be_bounded() {
     let long = linkwork_with(&["assemble", "-", "--budget-ms", "5000", "--json"], scene.as_bytes());
     assert_eq!(long.json()["outcome"], "budget", "{}", long.stderr);
     assert!(long.stderr.contains("still assembling: iteration"), "{}", long.stderr);
-    let run = linkwork_with(
-        &["run", "-", "--seconds", "1/60", "--budget-ms", "2", "--json"],
-        scene.as_bytes(),
-    );
+    let run =
+        linkwork_with(&["run", "-", "--seconds", "1/60", "--budget-ms", "2", "--json"], scene.as_bytes());
     assert_eq!(run.json()["assembled"]["outcome"], "budget", "{}", run.stderr);
     assert!(begin.elapsed() < Duration::from_secs(300), "{:?}", begin.elapsed());
 }
