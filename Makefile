@@ -51,23 +51,43 @@ web/node_modules/.package-lock.json: web/package-lock.json | node
 web/dist/assets: web/node_modules/.package-lock.json $(PAGE) | node
 	cd web && $(NPM) run build
 
-run: tools page
-	$(CARGO) run --quiet --release -p linkwork-cli -- view $(if $(SCENE),scenes/$(SCENE).lw)
+# Nothing of this is silent: the first time it takes minutes, and whoever waits wants to know for what.
+run: tools
+	@echo "1 of 3  the viewer's page (kept for the next time)"
+	@$(MAKE) --no-print-directory page
+	@echo "2 of 3  the command, optimised: some minutes the first time, seconds later"
+	@$(CARGO) build --release -p linkwork-cli
+	@echo "3 of 3  the viewer"
+	@target/release/linkwork view $(if $(SCENE),scenes/$(SCENE).lw)
 
+# A part of the work with its time: `$(call timed,NAME,COMMAND)`. All times are told once more in the end.
+TIMES := out/times.txt
+timed = @mkdir -p out; begin=$$(date +%s); ( $(2) ) || exit 1; \
+	took="$$(printf '%5d s  %s' $$(( $$(date +%s) - begin )) '$(1)')"; echo "$$took"; echo "$$took" >> $(TIMES)
+
+# The packages are always chosen alike (`default-members`), so that lints, documentation and tests share their
+# dependencies: another choice means other features, and everything once more. The benchmark is looked at without the
+# peers that it is measured against, which nothing else needs; `make bench` compiles them.
 lint: tools
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(call timed,layout,$(CARGO) fmt --all --check)
+	$(call timed,lints,$(CARGO) clippy --workspace --all-targets --no-default-features --locked -- -D warnings)
 
 docs: tools
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p linkwork --no-deps --locked
+	$(call timed,documentation,RUSTDOCFLAGS="-D warnings" $(CARGO) doc --lib --no-deps --locked)
 
-# The tests come last, so that their counts are the last thing to read. Doc tests are among them.
-test: page chromium lint docs
-	$(CARGO) test --workspace --locked
-	$(MAKE) --no-print-directory test-page
+# The tests come last, so that their counts are the last thing to read. Doc tests are among them. The command that the page
+# is tested with is the one that the tests have just built.
+test: tools
+	@mkdir -p out; rm -f $(TIMES)
+	$(call timed,page built,$(MAKE) --no-print-directory page chromium)
+	@$(MAKE) --no-print-directory lint docs
+	$(call timed,tests compiled,$(CARGO) test --locked --no-run)
+	$(call timed,tests,$(CARGO) test --locked)
+	$(call timed,page tested,cd web && $(NPM) run unit && $(NPM) run browser)
+	@echo; cat $(TIMES)
 
 test-page: page chromium
-	$(CARGO) build --locked -p linkwork-cli
+	$(CARGO) build --locked
 	cd web && $(NPM) run unit && $(NPM) run browser
 
 lab: tools

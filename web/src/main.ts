@@ -31,6 +31,7 @@ import { Framing } from './view/framing';
 import { Handles } from './view/handles';
 import { Hands } from './view/hands';
 import { Overlays } from './view/overlays';
+import { Springs } from './view/springs';
 import { Pointer } from './view/pointer';
 import { Solids } from './view/solids';
 import { Stage } from './view/stage';
@@ -65,6 +66,7 @@ const stage = new Stage(canvas);
 const solids = new Solids();
 const ghosts = GHOSTS.map((tint) => new Solids(tint));
 const overlays = new Overlays(app, solids);
+const springs = new Springs(app, solids, (joint, side) => overlays.frameOf(joint, side));
 stage.inset = () => (hint.offsetHeight > 0 ? hint.offsetHeight + 20 : 0);
 const framing = new Framing(app, stage, solids, overlays);
 const hands = new Hands(app, solids, stage);
@@ -76,7 +78,7 @@ const tethers = new Tethers(
   (solid) => solids.vertex(solid) !== null,
 );
 const follow = new Follow(app, stage, solids);
-stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, tethers.group);
+stage.root.add(solids.group, ...ghosts.map((g) => g.group), overlays.group, springs.group, tethers.group);
 for (const g of ghosts) g.group.visible = false;
 
 // Before the pointer: its listeners come first while something is drawn.
@@ -203,6 +205,7 @@ stage.before.push(() => {
   }
   follow.update();
   overlays.update(app.frame);
+  springs.update(app.frame.time);
   traces.update();
   freedoms.update();
   tethers.update(app.frame);
@@ -294,6 +297,7 @@ app.on('scene', (scene) => {
     g.group.visible = false;
   }
   overlays.load(scene, scene.radius);
+  springs.load(scene, scene.radius);
   marked = new Set();
   // What was under the mouse is gone.
   pointer.hovered = -1;
@@ -388,4 +392,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, tethers, xr, text, plots, docks, THREE };
+window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, THREE };

@@ -124,6 +124,15 @@ export interface JointInfo {
   limits: LimitInfo[];
 }
 
+/** A spring between two points, each in its solid's frame; it may act for a while only. */
+export interface SpringInfo {
+  name: string;
+  solids: [number, number];
+  points: [Vec3, Vec3];
+  length: number;
+  during: [number, number] | null;
+}
+
 export interface DiagnosticInfo {
   code: string;
   severity: 'error' | 'warning';
@@ -149,6 +158,7 @@ export interface SceneMessage {
   solids: SolidInfo[];
   softs: SoftInfo[];
   joints: JointInfo[];
+  springs: SpringInfo[];
   skins: SkinInfo[];
   diagnostics: DiagnosticInfo[];
   notes: string[];

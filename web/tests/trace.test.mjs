@@ -185,3 +185,27 @@ joint j4: pin; object2 c; at 2 0 0 axis 0 0 1; end
   await until('one of two', async () => /1 of 2/.test(await page.locator('#show-freedoms').innerText()));
   assert.deepEqual(page.complaints, []);
 });
+
+test('points that leave their path outlive a reload of the page, in their own scene only', async () => {
+  const other = await serve('scenes/watt.lw');
+  const own = await open(other.address);
+  const kept = () => own.evaluate(() => linkwork.traces.traces.map((t) => [t.place.solid, ...t.place.local.toArray()]));
+  const made = await own.evaluate(() => {
+    const { app, traces, THREE } = linkwork;
+    const i = app.scene.solids.findIndex((s) => s.kind === 'dynamic');
+    traces.trace(i, new THREE.Vector3(0.1, 0.2, 0));
+    return [[app.scene.solids[i].name, 0.1, 0.2, 0]];
+  });
+  assert.deepEqual(await kept(), made);
+  await own.reload();
+  await ready(own);
+  assert.deepEqual(await kept(), made);
+  await own.evaluate(() => linkwork.app.connection.request('ask', { open: { scene: 'klann' } }));
+  await ready(own, 'klann');
+  assert.deepEqual(await kept(), []);
+  await own.reload();
+  await ready(own);
+  assert.deepEqual(await kept(), []);
+  await own.close();
+  other.stop();
+});

@@ -3,11 +3,13 @@
 mod allocation;
 mod assembly;
 mod caches;
+#[cfg(feature = "peers")]
 mod contact;
 mod deadline;
 mod growth;
 mod machine;
 mod net;
+#[cfg(feature = "peers")]
 mod peers;
 mod scenes;
 mod solvers;
@@ -19,7 +21,7 @@ use std::process::ExitCode;
 /// A name on the command line and what it measures.
 type Benchmark = (&'static str, fn() -> Vec<table::Table>);
 
-const ALL: [Benchmark; 9] = [
+const ALL: &[Benchmark] = &[
     ("assembly", assembly::run),
     ("solvers", solvers::run),
     ("growth", growth::run),
@@ -27,7 +29,9 @@ const ALL: [Benchmark; 9] = [
     ("steps", steps::run),
     ("caches", caches::run),
     ("net", net::run),
+    #[cfg(feature = "peers")]
     ("contact", contact::run),
+    #[cfg(feature = "peers")]
     ("peers", peers::run),
 ];
 

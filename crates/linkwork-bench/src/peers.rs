@@ -84,20 +84,6 @@ impl Peer {
     }
 }
 
-/// Largest distance between the two anchor points of a joint.
-pub fn gap(scene: &Scene, state: &State) -> f64 {
-    let mut worst = 0.0;
-    for j in scene.m.joints() {
-        let [a, b] = j.frames.map(|f| state.pose(&scene.m, f.solid).transform_point(f.pose.translation));
-        let d = (a - b).length();
-        // A gap that is not a number is the largest of all.
-        if !(d <= worst) {
-            worst = d;
-        }
-    }
-    worst
-}
-
 /// One run of a peer.
 struct Run {
     /// What it is and how it is set.

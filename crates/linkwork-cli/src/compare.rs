@@ -86,9 +86,6 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         })?),
         None => None,
     };
-    for what in loaded.not_simulated() {
-        terminal::note(&format!("{what} is read and checked, but not simulated yet"));
-    }
     let setups = setups(args, &loaded)?;
     if let Some(option) =
         setups.iter().map(|s| args.options.variants.foreign_to(s.method)).reduce(Option::and).flatten()
@@ -378,7 +375,7 @@ impl Comparison<'_> {
             "followed": self.followed.map(|id| self.loaded.mechanism().solid(id).name.clone()),
             "runs": runs,
             "outputs": args.output.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
-            "not_simulated": self.loaded.not_simulated(),
+            "not_simulated": [],
             "diagnostics": self.loaded.records(),
         })
     }

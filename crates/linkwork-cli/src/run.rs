@@ -142,10 +142,8 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     setup.wants_reactions =
         !loaded.scene.watch_joints.is_empty() && args.record.iter().any(|r| r.format == Format::Csv);
     interrupt::listen();
-    for what in loaded.not_simulated() {
-        terminal::note(&format!("{what} is read and checked, but not simulated yet"));
-    }
     setup.tell_of_contact(m);
+    setup.tell_of_times(m, loaded.scene.settings.step);
     let (mut state, assembled) = match &args.from {
         Some(path) => (restore(m, path)?, None),
         None => {
@@ -457,7 +455,7 @@ impl Simulated<'_> {
             "reactions_left_out": self.reactions_left_out(),
             "assembled": assembled,
             "outputs": self.outputs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
-            "not_simulated": self.loaded.not_simulated(),
+            "not_simulated": [],
             "ignored": simulate::without_contact(self.setup.method, m),
             "diagnostics": self.loaded.records(),
             "state_hash": format!("{:016x}", self.state.hash()),

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::terminal::{self, Paint};
 use linkwork::formats::csv;
-use linkwork::scene::{Body, LineIndex, Record, Report, Scene, Severity, SoftCollide, limits, load_bytes};
+use linkwork::scene::{Body, LineIndex, Record, Report, Scene, Severity, limits, load_bytes};
 use linkwork::skin::{SkinError, Surface};
 use linkwork::{JointId, Mechanism, SolidId};
 use std::path::{Path, PathBuf};
@@ -107,17 +107,6 @@ impl Loaded {
     /// Finds lines of joints.
     pub fn lines(&self) -> Lines<'_> {
         Lines { loaded: self, index: LineIndex::new(&self.text) }
-    }
-
-    /// What is read and checked, and no command can honour yet: soft bodies touch solids, with their vertices, and nothing else.
-    pub fn not_simulated(&self) -> Vec<String> {
-        let s = &self.scene;
-        let cloths = s.cloths.iter().map(|x| ("cloth", &x.soft));
-        let all = cloths.chain(s.tetras.iter().map(|x| ("tetra", &x.soft)));
-        let touching = all.filter(|(_, soft)| soft.collide != SoftCollide::None);
-        touching
-            .map(|(kind, soft)| format!("{kind} `{}`: contact with itself and with soft bodies", soft.name))
-            .collect()
     }
 
     /// The surfaces of skins, for pictures; what has none is told.

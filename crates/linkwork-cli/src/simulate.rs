@@ -40,8 +40,8 @@ pub struct Options {
     /// Most iterations inside an iterative solver, per linear system [default: the scene's `solver-iterations`, or 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub solver_iterations: Option<u32>,
-    /// End a step's iterations after this many milliseconds, as soon as the state is usable; runs that this cuts short
-    /// are not repeatable [default: the scene's `budget`, or none]
+    /// End a step's iterations after this many milliseconds, as soon as the state is usable, and the assembly at the
+    /// start after 500 times as many; runs that this cuts short are not repeatable [default: the scene's `budget`, or none]
     #[arg(long, value_name = "B", value_parser = numbers::milliseconds, allow_negative_numbers = true)]
     pub budget_ms: Option<f64>,
     /// Most threads; the result does not depend on it [default: one per core]
@@ -132,6 +132,9 @@ pub enum Miss {
     /// Halt, name the worst constraints and save the state
     Stop,
 }
+
+/// The assembly at the start may take as long as this many steps, where steps have a budget.
+const START_BUDGETS: u32 = 500;
 
 /// With what to simulate: options, then the scene's settings, then defaults.
 #[derive(Clone, Copy)]
@@ -242,6 +245,20 @@ impl Setup {
         })
     }
 
+    /// What begins and ends between two steps never acts. The scene's own step is the lint's concern.
+    pub fn tell_of_times(&self, m: &Mechanism, own: Option<f64>) {
+        let lint = own.unwrap_or(StepConfig::default().dt);
+        let known = m.between_steps(lint);
+        for (name, during) in m.between_steps(self.dt).iter().filter(|one| !known.contains(one)) {
+            terminal::note(&format!(
+                "`{name}` acts from {} to {} s, between two steps of {}: it never acts",
+                during.from,
+                during.to,
+                report::time(self.dt)
+            ));
+        }
+    }
+
     /// Closes the gaps of a start that is not assembled; says so, and what became of it.
     pub fn assemble_start(&self, m: &Mechanism, state: &mut State) -> Option<(Gaps, AssembleReport)> {
         let mut meter = Meter::default();
@@ -249,7 +266,8 @@ impl Setup {
         if before.worst() <= self.tolerance {
             return None;
         }
-        let watch = Watch::start(None);
+        // Without a budget nothing bounds it: how far it comes must not depend on the machine unless somebody asks for that.
+        let watch = Watch::start(self.budget.map(|b| b * START_BUDGETS));
         let made = assemble(
             m,
             state,

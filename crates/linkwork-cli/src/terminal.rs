@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkwork::step::assemble::Progress;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -91,6 +91,8 @@ pub struct Watch {
     start: Instant,
     budget: Option<Duration>,
     bar: Option<RefCell<Bar>>,
+    /// Where there is no bar: not a word so far.
+    silent: Cell<bool>,
 }
 
 struct Bar {
@@ -101,6 +103,8 @@ struct Bar {
 
 /// Work that ends sooner needs no progress.
 const WORTH_SHOWING: Duration = Duration::from_millis(500);
+/// Where nobody sees a bar, longer work is told once.
+const WORTH_TELLING: Duration = Duration::from_secs(2);
 
 impl Watch {
     /// Starts now.
@@ -108,7 +112,7 @@ impl Watch {
         let bar = std::io::stderr().is_terminal().then(|| {
             RefCell::new(Bar { line: ProgressBar::hidden(), shown: false, text: "first solve".into() })
         });
-        Self { start: Instant::now(), budget, bar }
+        Self { start: Instant::now(), budget, bar, silent: Cell::new(true) }
     }
 
     /// Since the start.
@@ -130,7 +134,15 @@ impl Watch {
     }
 
     fn refresh(&self, text: Option<String>) {
-        let Some(bar) = &self.bar else { return };
+        let Some(bar) = &self.bar else {
+            if let Some(text) = text
+                && self.start.elapsed() >= WORTH_TELLING
+                && self.silent.replace(false)
+            {
+                note(&format!("still assembling: {text}; --budget-ms would bound it"));
+            }
+            return;
+        };
         let mut bar = bar.borrow_mut();
         if let Some(text) = text {
             bar.text = text;

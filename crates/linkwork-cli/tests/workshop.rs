@@ -276,3 +276,58 @@ fn times_are_whole_fixed_solids_stay_and_rest_is_rest() {
     let run = linkwork_with(&["run", "-", "--seconds", "1", "--json"], structure.as_bytes());
     assert_eq!(run.json()["energy"]["max_drift"].as_f64(), Some(0.0), "{}", run.stdout);
 }
+
+const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+
+/// F27: `view` ended with exit code 2 and not a word where a mesh was named by `./` or lay in another folder.
+#[test]
+fn the_viewer_opens_scenes_whose_meshes_lie_elsewhere() {
+    use std::io::{BufRead, BufReader};
+    let folder = folder("meshes-elsewhere");
+    std::fs::create_dir_all(folder.join("scenes")).expect("a folder");
+    std::fs::write(folder.join("x.obj"), TETRAHEDRON).expect("written");
+    for (scene, mesh) in [("scenes/s.lw", "../x.obj"), ("t.lw", "./x.obj")] {
+        let path = folder.join(scene);
+        std::fs::write(&path, format!("solid a: kernel fixed; shape mesh \"{mesh}\"; end")).expect("written");
+        let mut child = command(&["view", &path.display().to_string(), "--no-open"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let words = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let said: Vec<String> = words.take_while(|l| !l.contains("Ctrl+C")).collect();
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(said.iter().any(|l| l.contains("Linkwork is at")), "{mesh}: {said:?}");
+    }
+}
+
+/// F28: what begins and ends between two steps was never seen, and nobody was told.
+#[test]
+fn a_run_tells_what_no_step_sees() {
+    let scene = format!("{PENDULUM} force push: object arm; value 0 0 9; during 0.51 0.53; end");
+    let run = |step: &str| linkwork_with(&["run", "-", "--seconds", "1", "--step", step], scene.as_bytes());
+    assert!(!run("1/60").stderr.contains("never acts"));
+    let coarse = run("0.1").stderr;
+    assert!(coarse.contains("`push` acts from 0.51 to 0.53 s, between two steps of 100 ms"), "{coarse}");
+    let short = scene.replace("0.51 0.53", "0.51 0.511");
+    let lint = linkwork_with(&["check", "-"], short.as_bytes()).stderr;
+    assert!(lint.contains("L017") && lint.contains("it never acts"), "{lint}");
+}
+
+/// F28: a long assembly printed nothing where nobody sees a bar, and the budget of a run did not bound the one at its start.
+#[test]
+fn long_assemblies_say_so_and_can_be_bounded() {
+    let net = linkwork(&["generate", "net", "30", "30"]).stdout;
+    let corner = "joint far: ball; object1 h0-0; object2 h28-29; frame1 0 90 0; frame2 0 0 0; end";
+    let scene = format!("{net}\n{corner}\n");
+    let begin = Instant::now();
+    let long = linkwork_with(&["assemble", "-", "--budget-ms", "5000", "--json"], scene.as_bytes());
+    assert_eq!(long.json()["outcome"], "budget", "{}", long.stderr);
+    assert!(long.stderr.contains("still assembling: iteration"), "{}", long.stderr);
+    let run =
+        linkwork_with(&["run", "-", "--seconds", "1/60", "--budget-ms", "2", "--json"], scene.as_bytes());
+    assert_eq!(run.json()["assembled"]["outcome"], "budget", "{}", run.stderr);
+    assert!(begin.elapsed() < Duration::from_secs(300), "{:?}", begin.elapsed());
+}

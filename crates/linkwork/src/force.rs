@@ -55,4 +55,12 @@ impl Interval {
     pub fn contains(self, time: f64) -> bool {
         self.from <= time && time <= self.to
     }
+
+    /// No end of a step of that length lies in it: steps that start at zero never see it.
+    pub fn is_between(self, step: f64) -> bool {
+        // Summed times are off by rounding; a step that ends that near may see it.
+        let slack = 1e-9 * step;
+        let next = ((self.from - slack) / step).ceil().max(0.0) * step;
+        next > self.to + slack
+    }
 }

@@ -1,6 +1,7 @@
 //! What a mechanism *is*: solids, joints and what they refer to. Constant while it moves; see [`crate::State`] for
 //! where it is.
 
+mod edit;
 mod part;
 
 pub(crate) use part::Part;
@@ -11,7 +12,7 @@ use crate::material::Material;
 use crate::math::Vector;
 use crate::nodes::Places;
 use crate::soft::SoftBody;
-use crate::solid::{Kernel, Solid, SolidId};
+use crate::solid::{Solid, SolidId};
 use crate::trajectory::Trajectory;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,16 +48,11 @@ pub struct Mechanism {
     counter_count: u32,
     names: BTreeMap<String, SolidId>,
     softs: Vec<SoftBody>,
-    /// Surfaces.
-    pub materials: Vec<Material>,
-    /// Given motions.
-    pub trajectories: Vec<Trajectory>,
-    /// External forces.
-    pub forces: Vec<Force>,
-    /// Springs.
-    pub springs: Vec<Spring>,
-    /// Pairs that never touch.
-    pub ignores: Vec<[SolidId; 2]>,
+    pub(crate) materials: Vec<Material>,
+    pub(crate) trajectories: Vec<Trajectory>,
+    pub(crate) forces: Vec<Force>,
+    pub(crate) springs: Vec<Spring>,
+    pub(crate) ignores: Vec<[SolidId; 2]>,
     /// Acceleration of free fall.
     pub gravity: Vector,
     epoch: u64,
@@ -115,33 +111,10 @@ impl Mechanism {
 
     /// Adds a solid or particle. Refuses a taken name, and bodies that cannot exist.
     pub fn add_solid(&mut self, solid: Solid) -> Result<SolidId, ModelError> {
-        let fail = |what: String| Err(ModelError(format!("solid `{}`: {what}", solid.name)));
         if self.names.contains_key(&solid.name) {
-            return fail("the name is taken".into());
+            return Err(ModelError(format!("solid `{}`: the name is taken", solid.name)));
         }
-        let physical = solid.kernel == Kernel::Dynamic && solid.mobility.is_none();
-        if let Some(complaint) = solid.mass.complaint().filter(|_| physical) {
-            return fail(complaint);
-        }
-        if let Some(m) = solid.mobility
-            && !(m.translate >= 0.0 && m.rotate >= 0.0 && m.translate.is_finite() && m.rotate.is_finite())
-        {
-            return fail(format!(
-                "mobility {} {} is not a pair of finite numbers >= 0",
-                m.translate, m.rotate
-            ));
-        }
-        if !(solid.pose.is_finite() && solid.velocity.is_finite() && solid.spin.is_finite()) {
-            return fail("pose or velocity is not finite".into());
-        }
-        if !(0.5..2.0).contains(&solid.pose.rotation.length()) {
-            return fail("orientation is not a rotation".into());
-        }
-        if let Kernel::Scripted(t) = solid.kernel
-            && t.0 as usize >= self.trajectories.len()
-        {
-            return fail("follows a trajectory that does not exist".into());
-        }
+        self.check_solid(&solid)?;
         let id = SolidId(self.solids.len() as u32);
         self.names.insert(solid.name.clone(), id);
         self.solids.push(solid);
@@ -151,42 +124,7 @@ impl Mechanism {
 
     /// Adds a joint. Refuses solids that do not exist, a solid joined to itself, and numbers that are not finite.
     pub fn add_joint(&mut self, joint: Joint) -> Result<JointId, ModelError> {
-        let fail = |what: String| Err(ModelError(format!("joint `{}`: {what}", joint.name)));
-        for frame in &joint.frames {
-            if frame.solid.index() >= self.solids.len() {
-                return fail(format!("solid {} does not exist", frame.solid.0));
-            }
-            if !frame.pose.is_finite() {
-                return fail("a frame is not finite".into());
-            }
-        }
-        if joint.frames[0].solid == joint.frames[1].solid {
-            return fail(format!("joins `{}` to itself", self.solids[joint.frames[0].solid.index()].name));
-        }
-        for l in &joint.limits {
-            if !l.range.is_valid() {
-                return fail(format!("limit {} is empty", l.direction.word()));
-            }
-            if !(0.0..=1.0).contains(&l.restitution) {
-                return fail(format!(
-                    "the restitution of limit {} is not within 0 and 1",
-                    l.direction.word()
-                ));
-            }
-        }
-        let ok = |x: f64| x.is_finite() && x >= 0.0;
-        if !(ok(joint.weight) && ok(joint.compliance) && ok(joint.damping)) {
-            return fail("weight, compliance and damping must be finite and >= 0".into());
-        }
-        if !(joint.most_force > 0.0) {
-            return fail("the largest force must be positive".into());
-        }
-        if joint.screw.is_some_and(|p| !p.is_finite() || p == 0.0) || joint.distance.is_some_and(|d| !ok(d)) {
-            return fail("pitch or length is not usable".into());
-        }
-        if crate::rows::row_count(&joint) > MOST_ROWS {
-            return fail(format!("asks for more than {MOST_ROWS} scalar conditions"));
-        }
+        self.check_joint(&joint)?;
         let id = JointId(self.joints.len() as u32);
         self.counters.push(self.counter_count);
         self.counter_count += joint.counted_ranges().count() as u32;
@@ -248,28 +186,39 @@ impl Mechanism {
     pub fn joints(&self) -> &[Joint] {
         &self.joints
     }
+    /// Surfaces, in the order of their ids.
+    pub fn materials(&self) -> &[Material] {
+        &self.materials
+    }
+    /// Given motions, in the order of their ids.
+    pub fn trajectories(&self) -> &[Trajectory] {
+        &self.trajectories
+    }
+    /// External forces.
+    pub fn forces(&self) -> &[Force] {
+        &self.forces
+    }
+    /// Springs.
+    pub fn springs(&self) -> &[Spring] {
+        &self.springs
+    }
+    /// Pairs that never touch.
+    pub fn ignores(&self) -> &[[SolidId; 2]] {
+        &self.ignores
+    }
     /// One solid.
+    ///
+    /// # Panics
+    /// Like a slice, where the id is of another mechanism: `solids().get(id.index())` does not.
     pub fn solid(&self, id: SolidId) -> &Solid {
         &self.solids[id.index()]
     }
     /// One joint.
+    ///
+    /// # Panics
+    /// Like a slice, where the id is of another mechanism: `joints().get(id.index())` does not.
     pub fn joint(&self, id: JointId) -> &Joint {
         &self.joints[id.index()]
-    }
-    /// Changes one joint; `f` may switch it, move its frames or give it a rank, but not change what it counts.
-    pub fn edit_joint(&mut self, id: JointId, f: impl FnOnce(&mut Joint)) {
-        let before = self.joints[id.index()].counted_ranges().count();
-        f(&mut self.joints[id.index()]);
-        debug_assert_eq!(before, self.joints[id.index()].counted_ranges().count());
-        self.epoch = next_epoch();
-    }
-    /// Changes the initial pose and mass data of a solid; its name stays.
-    pub fn edit_solid(&mut self, id: SolidId, f: impl FnOnce(&mut Solid)) {
-        let solid = &mut self.solids[id.index()];
-        let name = solid.name.clone();
-        f(solid);
-        solid.name = name;
-        self.epoch = next_epoch();
     }
     /// The solid or particle of that name.
     pub fn find(&self, name: &str) -> Option<SolidId> {

@@ -46,7 +46,7 @@ fn twin(m: &Mechanism) -> Mechanism {
     }
     for soft in m.softs() {
         for s in &soft.mesh.springs {
-            twin.springs.push(Spring {
+            twin.add_spring(Spring {
                 name: String::new(),
                 solids: s.ends.map(|k| soft.vertex(k)),
                 points: [Vector::ZERO; 2],
@@ -54,7 +54,8 @@ fn twin(m: &Mechanism) -> Mechanism {
                 stiffness: s.stiffness,
                 damping: s.damping,
                 during: None,
-            });
+            })
+            .unwrap();
         }
     }
     twin

@@ -106,7 +106,7 @@ fn a_puck_stops_where_it_should_whatever_its_direction() {
         let mut m = floor(0.3, 0.0);
         let (s, c) = degrees.to_radians().sin_cos();
         let puck = add(&mut m, "puck", PlacedShape::cylinder(0.1, 0.02, Vector::Y), 1.0, [0.0, 0.01, 0.0]);
-        m.edit_solid(puck, |p| p.velocity = Vector::new(2.0 * c, 0.0, 2.0 * s));
+        m.edit_solid(puck, |p| p.velocity = Vector::new(2.0 * c, 0.0, 2.0 * s)).unwrap();
         let mut run = Run::new(&m);
         run.go(&m, 2.0, 1.0 / 60.0);
         let at = run.at(&m, puck);
@@ -122,7 +122,7 @@ fn a_ball_that_skids_ends_up_rolling_with_five_sevenths() {
     for dt in [1.0 / 60.0, 1.0 / 240.0] {
         let mut m = floor(0.2, 0.0);
         let ball = add(&mut m, "ball", PlacedShape::sphere(0.3), 2.0, [0.0, 0.3, 0.0]);
-        m.edit_solid(ball, |b| b.velocity = Vector::new(3.0, 0.0, 0.0));
+        m.edit_solid(ball, |b| b.velocity = Vector::new(3.0, 0.0, 0.0)).unwrap();
         let mut run = Run::new(&m);
         // Rolls from 2 v / (7 mu g) on.
         let time = 2.0 * 3.0 / (7.0 * 0.2 * G);
@@ -240,7 +240,7 @@ fn nothing_tunnels() {
         let plate = Solid { shapes: vec![PlacedShape::cuboid(0.002, 2.0, 2.0)], ..Solid::fixed("plate") };
         m.add_solid(plate.at(3.0, 1.0, 0.0)).unwrap();
         let bullet = add(&mut m, "bullet", shape, 0.01, [0.123, 1.0 - 0.01 * dy, 0.0]);
-        m.edit_solid(bullet, |b| b.velocity = Vector::new(100.0, dy, 0.0));
+        m.edit_solid(bullet, |b| b.velocity = Vector::new(100.0, dy, 0.0)).unwrap();
         let mut run = Run::new(&m);
         run.go(&m, 0.2, 1.0 / 60.0);
         let at = run.at(&m, bullet);
@@ -252,7 +252,8 @@ fn nothing_tunnels() {
     let stone = add(&mut m, "stone", PlacedShape::cuboid(0.1, 0.05, 0.2), 1.0, [0.0, 5.0, 0.0]);
     m.edit_solid(stone, |b| {
         (b.velocity, b.spin) = (Vector::new(3.0, -100.0, 0.0), Vector::new(20.0, 5.0, 3.0))
-    });
+    })
+    .unwrap();
     let mut run = Run::new(&m);
     for _ in 0..120 {
         run.step(&m, 1.0 / 60.0);
@@ -339,7 +340,8 @@ fn cradle(e: f64) -> (Mechanism, Vec<SolidId>) {
     let turn = Rotation::from_rotation_z(angle);
     m.edit_solid(balls[0], |b| {
         b.pose = Pose::from_parts(Vector::new(0.0, 3.0, 0.0) + turn * -Vector::Y, turn);
-    });
+    })
+    .unwrap();
     (m, balls)
 }
 
@@ -377,10 +379,10 @@ fn joints_stay_closed_while_things_hit() {
         let end = |s, x: f64| Frame::point(s, Vector::new(x, 0.0, 0.0));
         m.add_joint(Joint::ball(end(a, 0.5), end(b, -0.5))).unwrap();
         m.add_joint(Joint::ball(end(b, 0.5), end(c, -0.5))).unwrap();
-        m.edit_solid(a, |s| s.velocity = Vector::new(0.0, -5.0, 1.0));
-        m.edit_solid(b, |s| s.velocity = Vector::new(0.0, -5.0, 1.0));
-        m.edit_solid(c, |s| s.velocity = Vector::new(0.0, -5.0, 1.0));
-        m.edit_solid(b, |s| s.pose.translation.y += 0.0);
+        m.edit_solid(a, |s| s.velocity = Vector::new(0.0, -5.0, 1.0)).unwrap();
+        m.edit_solid(b, |s| s.velocity = Vector::new(0.0, -5.0, 1.0)).unwrap();
+        m.edit_solid(c, |s| s.velocity = Vector::new(0.0, -5.0, 1.0)).unwrap();
+        m.edit_solid(b, |s| s.pose.translation.y += 0.0).unwrap();
         let mut run = Run::new(&m);
         for _ in 0..240 {
             let r = run.step(&m, 1.0 / 60.0);
@@ -405,8 +407,9 @@ fn keeps_momentum(e: f64, angular: f64) {
     m.gravity = Vector::ZERO;
     let a = add(&mut m, "a", PlacedShape::cuboid(0.5, 0.3, 0.2), 2.0, [-1.0, 5.0, 0.0]);
     let b = add(&mut m, "b", PlacedShape::cuboid(0.4, 0.4, 0.6), 3.0, [1.0, 5.1, 0.1]);
-    m.edit_solid(a, |s| (s.velocity, s.spin) = (Vector::new(3.0, 0.0, 0.1), Vector::new(1.0, 2.0, -1.0)));
-    m.edit_solid(b, |s| s.velocity = Vector::new(-2.0, 0.1, 0.0));
+    m.edit_solid(a, |s| (s.velocity, s.spin) = (Vector::new(3.0, 0.0, 0.1), Vector::new(1.0, 2.0, -1.0)))
+        .unwrap();
+    m.edit_solid(b, |s| s.velocity = Vector::new(-2.0, 0.1, 0.0)).unwrap();
     let momenta = |s: &State| {
         let (mut p, mut l) = (Vector::ZERO, Vector::ZERO);
         for i in [a.index(), b.index()] {
@@ -483,7 +486,7 @@ fn piles_sleep_and_wake_when_they_are_hit() {
         .collect();
     let far = add(&mut m, "far", PlacedShape::cuboid(0.5, 0.5, 0.5), 1.0, [9.0, 0.25, 0.0]);
     let ball = add(&mut m, "ball", PlacedShape::sphere(0.2), 2.0, [-12.0, 1.0, 0.0]);
-    m.edit_solid(ball, |b| b.velocity = Vector::new(6.0, 9.81, 0.0));
+    m.edit_solid(ball, |b| b.velocity = Vector::new(6.0, 9.81, 0.0)).unwrap();
     let mut run = Run::new(&m);
     run.go(&m, 1.5, 1.0 / 60.0);
     assert!(stack.iter().all(|s| run.work.is_asleep(*s)) && !run.work.is_asleep(ball));
@@ -537,11 +540,11 @@ fn a_fast_face_stops_where_it_hits() {
     for e in [0.0, 0.5] {
         let mut m = Mechanism::new();
         m.gravity = Vector::ZERO;
-        m.materials.push(Material { name: "all".into(), restitution: e, ..Material::default() });
+        m.add_material(Material { name: "all".into(), restitution: e, ..Material::default() }).unwrap();
         let wall = Solid { shapes: vec![PlacedShape::cuboid(0.02, 2.0, 2.0)], ..Solid::fixed("wall") };
         m.add_solid(Solid { material: Some(MaterialId(0)), ..wall }).unwrap();
         let b = add(&mut m, "b", PlacedShape::cuboid(0.04, 0.04, 0.04), 0.1, [-5.37, 0.1, 0.1]);
-        m.edit_solid(b, |s| s.velocity = Vector::X * 100.0);
+        m.edit_solid(b, |s| s.velocity = Vector::X * 100.0).unwrap();
         let mut run = Run::new(&m);
         run.go(&m, 0.2, 1.0 / 60.0);
         let (at, v) = (run.at(&m, b).x, run.state.velocities[b.index()]);
@@ -584,7 +587,7 @@ fn valley() -> PlacedShape {
 fn meshes_are_smooth_where_they_are_flat() {
     for (shape, across) in [(PlacedShape::sphere(0.2), 1e-9), (PlacedShape::cuboid(0.3, 0.3, 0.3), 1e-6)] {
         let mut m = Mechanism::new();
-        m.materials.push(Material { name: "all".into(), friction: 0.3, ..Material::default() });
+        m.add_material(Material { name: "all".into(), friction: 0.3, ..Material::default() }).unwrap();
         let ground = Solid { shapes: vec![valley()], ..Solid::fixed("valley") };
         m.add_solid(Solid { material: Some(MaterialId(0)), ..ground }).unwrap();
         let b = add(&mut m, "b", shape, 1.0, [1.5, 1.6, 0.3]);

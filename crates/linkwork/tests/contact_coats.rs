@@ -16,7 +16,9 @@ fn coat(name: &str, stiffness: f64, damping: f64) -> Material {
 /// A rigid floor without a material, and these.
 fn ground(materials: &[Material]) -> Mechanism {
     let mut m = Mechanism::new();
-    m.materials.extend_from_slice(materials);
+    for material in materials {
+        m.add_material(material.clone()).unwrap();
+    }
     m.add_solid(Solid { shapes: vec![PlacedShape::plane(Vector::Y)], ..Solid::fixed("floor") }).unwrap();
     m
 }
@@ -79,7 +81,7 @@ fn dents_are_force_over_stiffness() {
         [(ball(), None, 1.0, "ball"), (block(), None, 0.25, "box"), (ball(), Some(1), 3.0, "two coats")]
     {
         let mut m = ground(&[coat("a", k, c), coat("b", 0.5 * k, 0.5 * c)]);
-        m.edit_solid(SolidId(1), |floor| floor.material = on.map(MaterialId));
+        m.edit_solid(SolidId(1), |floor| floor.material = on.map(MaterialId)).unwrap();
         let id = add(&mut m, shape, mass, [0.0, 0.2, 0.0], 0);
         let mut run = Run::new(&m);
         run.go(&m, 3.0, DT);
@@ -162,7 +164,7 @@ fn coats_of_any_stiffness_are_calm() {
                 let mass = 1.5;
                 let mut m = ground(&[coat("a", k, damping * (k * mass as f64).sqrt())]);
                 let id = add(&mut m, shape.clone(), mass, [0.0, 0.6, 0.0], 0);
-                m.edit_solid(id, |s| (s.velocity, s.spin) = (Vector::X, Vector::new(0.3, 0.5, 1.0)));
+                m.edit_solid(id, |s| (s.velocity, s.spin) = (Vector::X, Vector::new(0.3, 0.5, 1.0))).unwrap();
                 let mut run = Run::new(&m);
                 let before = run.start.abs() + mass * G;
                 for _ in 0..200 {
@@ -200,8 +202,9 @@ fn blows_through_coats_keep_momentum() {
         m.gravity = Vector::ZERO;
         let a = add(&mut m, PlacedShape::cuboid(0.5, 0.3, 0.2), 2.0, [-1.0, 5.0, 0.0], 0);
         let b = add(&mut m, PlacedShape::cuboid(0.4, 0.4, 0.6), 3.0, [1.0, 5.1, 0.1], 0);
-        m.edit_solid(a, |s| (s.velocity, s.spin) = (Vector::new(3.0, 0.0, 0.1), Vector::new(1.0, 2.0, -1.0)));
-        m.edit_solid(b, |s| s.velocity = Vector::new(-2.0, 0.1, 0.0));
+        m.edit_solid(a, |s| (s.velocity, s.spin) = (Vector::new(3.0, 0.0, 0.1), Vector::new(1.0, 2.0, -1.0)))
+            .unwrap();
+        m.edit_solid(b, |s| s.velocity = Vector::new(-2.0, 0.1, 0.0)).unwrap();
         let mut run = Run::new(&m);
         let before = momentum(&m, &run.state);
         run.go(&m, 1.5, DT);
@@ -230,7 +233,7 @@ fn joints_stay_closed_while_coats_are_hit() {
             let end = |s, x: f64| Frame::point(s, Vector::new(x, 0.0, 0.0));
             m.add_joint(Joint::ball(end(pair[0], 0.5), end(pair[1], -0.5))).unwrap();
         }
-        bars.iter().for_each(|b| m.edit_solid(*b, |s| s.velocity = Vector::new(0.0, -5.0, 1.0)));
+        bars.iter().for_each(|b| m.edit_solid(*b, |s| s.velocity = Vector::new(0.0, -5.0, 1.0)).unwrap());
         let mut run = Run::new(&m);
         for _ in 0..240 {
             let r = run.step(&m, DT);

@@ -34,7 +34,7 @@ fn boxes(m: &mut Mechanism, n: usize, side: usize) {
 fn empty(friction: f64, restitution: f64) -> Mechanism {
     let mut m = Mechanism::new();
     m.gravity = Vector::new(0.0, -9.81, 0.0);
-    m.materials.push(Material { name: "all".into(), friction, restitution, ..Material::default() });
+    m.add_material(Material { name: "all".into(), friction, restitution, ..Material::default() }).unwrap();
     m
 }
 
@@ -177,9 +177,11 @@ fn a_heap_falls_asleep_and_a_hit_wakes_it() {
 fn coated_heaps_come_to_rest() {
     for stiffness in [3e4, 1e6, 1e10] {
         let mut m = pit(64, 0.0);
-        m.materials[0].stiffness = Some(stiffness);
-        m.materials[0].damping = 0.02 * stiffness;
-        (m.materials[0].rolling, m.materials[0].spinning) = (0.01, 0.01);
+        let coat = |x: &mut linkwork::Material| {
+            (x.stiffness, x.damping) = (Some(stiffness), 0.02 * stiffness);
+            (x.rolling, x.spinning) = (0.01, 0.01);
+        };
+        m.edit_material(MaterialId(0), coat).unwrap();
         let (mut s, mut w, mut meter) = (State::new(&m), Workspace::new(), Meter::default());
         let start = meter.energy(&m, &s).total();
         let mut swept = 0;

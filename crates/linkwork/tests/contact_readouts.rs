@@ -154,8 +154,8 @@ fn impulses_are_the_change_of_momentum() {
     let ball = add(&mut m, "ball", PlacedShape::sphere(0.1), 2.0, [0.0, 0.5, 0.0]);
     let rod = PlacedShape::capsule_between(0.05, -Vector::X * 0.5, Vector::X * 0.5);
     let rod = add(&mut m, "rod", rod, 1.0, [3.0, 0.8, 0.0]);
-    m.edit_solid(ball, |b| b.velocity = Vector::new(2.0, 0.0, 1.0));
-    m.edit_solid(rod, |r| r.spin = Vector::new(3.0, 10.0, 25.0));
+    m.edit_solid(ball, |b| b.velocity = Vector::new(2.0, 0.0, 1.0)).unwrap();
+    m.edit_solid(rod, |r| r.spin = Vector::new(3.0, 10.0, 25.0)).unwrap();
     let mut run = Run::new(&m);
     let dt = 1.0 / 60.0;
     let (mut blows, mut substeps) = (0, 0);
@@ -181,7 +181,7 @@ fn impulses_are_the_change_of_momentum() {
 fn sliding_points_are_on_their_cones() {
     let mut m = floor(0.3, 0.0);
     let b = add(&mut m, "box", PlacedShape::cuboid(1.0, 0.2, 1.0), 3.0, [0.0, 0.1, 0.0]);
-    m.edit_solid(b, |b| b.velocity = Vector::new(3.0, 0.0, 4.0));
+    m.edit_solid(b, |b| b.velocity = Vector::new(3.0, 0.0, 4.0)).unwrap();
     let mut run = Run::new(&m);
     run.go(0.5, 1.0 / 60.0);
     let points = run.work.contact_points(&run.state);

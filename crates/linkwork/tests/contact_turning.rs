@@ -8,7 +8,7 @@ const G: f64 = 9.81;
 
 fn ground(rolling: f64, spinning: f64) -> Mechanism {
     let mut m = Mechanism::new();
-    m.materials.push(Material { name: "all".into(), rolling, spinning, ..Material::default() });
+    m.add_material(Material { name: "all".into(), rolling, spinning, ..Material::default() }).unwrap();
     m.add_solid(Solid { shapes: vec![PlacedShape::plane(Vector::Y)], ..Solid::fixed("floor") }).unwrap();
     m
 }

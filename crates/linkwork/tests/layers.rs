@@ -172,7 +172,7 @@ fn a_free_sheet_that_folds_keeps_momentum() {
         // Its sides fold to the middle, one a little later than the other.
         let x = (k % 9) as f64 - 4.0;
         let way = Vector::new(-0.4 * x, 0.0, 0.3 * x.abs());
-        m.edit_solid(linkwork::SolidId(i as u32), |v| v.velocity += way);
+        m.edit_solid(linkwork::SolidId(i as u32), |v| v.velocity += way).unwrap();
     }
     let began = momentum(&m, &State::new(&m));
     let mut most = 0;

@@ -139,7 +139,7 @@ fn stiff_springs() {
     for stiffness in [1e2, 1e4, 1e6, 1e8] {
         for damping in [0.0, 10.0] {
             let mut m = chain(3, 1.0);
-            m.springs.push(Spring {
+            m.add_spring(Spring {
                 name: String::new(),
                 solids: [SolidId::WORLD, SolidId(3)],
                 points: [Vector::new(1.0, 0.0, 1.0), Vector::X],
@@ -147,12 +147,13 @@ fn stiff_springs() {
                 stiffness,
                 damping,
                 during: None,
-            });
+            })
+            .unwrap();
             // A spring from a bar to a particle of its own, far stiffer than the step can follow.
             let mut p = Solid::particle("p", 0.1);
             p.pose.translation = Vector::new(1.0, 0.0, -0.5);
             let p = m.add_solid(p).unwrap();
-            m.springs.push(Spring {
+            m.add_spring(Spring {
                 name: String::new(),
                 solids: [SolidId(1), p],
                 points: [Vector::X, Vector::ZERO],
@@ -160,7 +161,8 @@ fn stiff_springs() {
                 stiffness,
                 damping,
                 during: None,
-            });
+            })
+            .unwrap();
             let scale = 3.1 * G * 3.0 + 0.5 * stiffness * (0.05 * 0.05 + 0.02 * 0.02);
             check(&format!("springs of {stiffness:e}, damped {damping}"), &m, 1.0 / 60.0, 3.0, scale, 0.3);
         }

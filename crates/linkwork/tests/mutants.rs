@@ -56,7 +56,7 @@ impl Parts {
         Self {
             solids: m.solids()[1..].to_vec(),
             joints: m.joints().to_vec(),
-            springs: m.springs.clone(),
+            springs: m.springs().to_vec(),
             from: m.clone(),
             story: Vec::new(),
         }
@@ -66,8 +66,9 @@ impl Parts {
     fn build(&self) -> Mechanism {
         let mut m = Mechanism::new();
         m.gravity = self.from.gravity;
-        m.trajectories.clone_from(&self.from.trajectories);
-        m.forces.clone_from(&self.from.forces);
+        for t in self.from.trajectories() {
+            m.add_trajectory(t.clone()).unwrap();
+        }
         for (i, solid) in self.solids.iter().enumerate() {
             if m.add_solid(solid.clone()).is_err() {
                 m.add_solid(self.from.solids()[i + 1].clone()).unwrap();
@@ -76,7 +77,12 @@ impl Parts {
         for joint in &self.joints {
             let _ = m.add_joint(joint.clone());
         }
-        m.springs.clone_from(&self.springs);
+        for spring in &self.springs {
+            let _ = m.add_spring(spring.clone());
+        }
+        for force in self.from.forces() {
+            m.add_force(force.clone()).unwrap();
+        }
         m
     }
 
@@ -216,7 +222,7 @@ impl Parts {
 /// Curves and soft joints are not scaled by the helper.
 fn can_scale(m: &Mechanism) -> bool {
     let plain = |j: &Joint| j.compliance == 0.0 && !j.regions.iter().any(|r| matches!(r, Region::Curve(_)));
-    m.joints().iter().all(plain) && m.forces.is_empty()
+    m.joints().iter().all(plain) && m.forces().is_empty()
 }
 
 /// What a seed stands for.
@@ -289,7 +295,7 @@ const MOST_SWING: f64 = 0.5;
 /// weights and springs work over their width.
 fn found(m: &Mechanism, open: f64, tolerance: f64, steps: usize, most_spring: f64) -> f64 {
     let weight: f64 = m.solids().iter().map(|s| s.mass.mass * m.gravity.length()).sum();
-    let stiffest = m.springs.iter().map(|s| s.stiffness).fold(0.0, f64::max);
+    let stiffest = m.springs().iter().map(|s| s.stiffness).fold(0.0, f64::max);
     let pull = (2.0 * stiffest * most_spring).sqrt();
     (weight + pull) * (open + steps as f64 * tolerance) + 1e-12
 }

@@ -100,15 +100,17 @@ fn everything_loads_without_a_word() {
     let elbow = joint("elbow");
     assert_eq!((elbow.limits[0].direction, elbow.limits[0].range.min), (Direction::R1, -PI / 2.0));
     assert_eq!(elbow.drives[0].aim, DriveAim::Speed(2.0));
-    assert_eq!(scene.mechanism.springs[1].length, 1.0, "initial distance");
-    assert_eq!(scene.mechanism.springs[1].during.map(|d| d.to), Some(0.5));
-    assert!(scene.mechanism.forces[1].follows_solid && scene.mechanism.forces[0].at == Some(Vector::ZERO));
+    assert_eq!(scene.mechanism.springs()[1].length, 1.0, "initial distance");
+    assert_eq!(scene.mechanism.springs()[1].during.map(|d| d.to), Some(0.5));
+    assert!(
+        scene.mechanism.forces()[1].follows_solid && scene.mechanism.forces()[0].at == Some(Vector::ZERO)
+    );
     assert_eq!(scene.cloths[0].soft.pins[1].vertex, 23);
     assert_eq!(scene.cloths[0].soft.limit_strain, Some(0.1));
     assert!(matches!(&scene.tetras[1].body, TetraBody::Mesh(mesh) if mesh.tetrahedra.len() == 1));
     assert_eq!(scene.watch[2], Body::Cloth(0));
     assert_eq!((scene.ignores.len(), scene.skins[0].over.len()), (1, 6));
-    assert_eq!((m.trajectories[0].keys.len(), m.trajectories[0].looped), (3, true));
+    assert_eq!((m.trajectories()[0].keys.len(), m.trajectories()[0].looped), (3, true));
     State::new(m);
 }
 
@@ -218,7 +220,7 @@ fn check_written(text: &str) -> String {
         }
         assert_eq!((before.lock, &before.regions, before.angle), (after.lock, &after.regions, after.angle));
     }
-    for (before, after) in scene.mechanism.springs.iter().zip(&again.mechanism.springs) {
+    for (before, after) in scene.mechanism.springs().iter().zip(again.mechanism.springs()) {
         assert_eq!(before.length, after.length);
     }
     assert!(!report.has_errors());

@@ -244,7 +244,7 @@ fn solids_that_do_not_fit_yet_are_brought_together() {
     // All of them lie at the origin as they are written.
     let (mut m, ids) = straight(3);
     for id in &ids {
-        m.edit_solid(*id, |s| s.pose = Pose::IDENTITY);
+        m.edit_solid(*id, |s| s.pose = Pose::IDENTITY).unwrap();
     }
     let s = Surface::new(&m, &ids, &[0.1]).unwrap();
     check(&s);
@@ -286,7 +286,7 @@ fn odd_chains_have_sane_surfaces() {
     check(&Surface::new(&m, &ids, &[0.1, 0.2, 0.3]).unwrap());
     // Beads in a row that nothing joins.
     for (i, id) in ids.iter().enumerate() {
-        m.edit_solid(*id, |s| s.pose = Pose::from_translation(Vector::X * (0.3 * i as f64)));
+        m.edit_solid(*id, |s| s.pose = Pose::from_translation(Vector::X * (0.3 * i as f64))).unwrap();
     }
     let beads = Surface::new(&m, &ids, &[0.1]).unwrap();
     check(&beads);
@@ -323,7 +323,7 @@ fn odd_chains_have_sane_surfaces() {
 fn what_sticks_out_is_not_covered() {
     let (mut m, ids) = straight(2);
     let fin = PlacedShape::cuboid(0.1, 0.9, 0.02).moved(Pose::from_translation(Vector::X * 0.2));
-    m.edit_solid(ids[1], |s| s.shapes.push(fin));
+    m.edit_solid(ids[1], |s| s.shapes.push(fin)).unwrap();
     let s = Surface::new(&m, &ids, &[0.1]).unwrap();
     assert_eq!(s.covered, [(ids[0], 0), (ids[1], 0)]);
 }
@@ -465,7 +465,7 @@ fn a_glb_has_the_skin_and_moves_it_as_we_do() {
     let lengths = [0.4, 0.3, 0.5, 0.4];
     let (mut m, ids) = bars(&lengths, &[Vector::ZERO, Vector::Z * 0.5, Vector::ZERO, Vector::Y * 0.4], 0.08);
     let fin = PlacedShape::cuboid(0.1, 0.9, 0.02).moved(Pose::from_translation(Vector::X * 0.2));
-    m.edit_solid(ids[1], |s| s.shapes.push(fin));
+    m.edit_solid(ids[1], |s| s.shapes.push(fin)).unwrap();
     let skin = Surface { name: "snake".into(), ..Surface::new(&m, &ids, &[0.09]).unwrap() };
     let turns =
         |k: f64| [Vector::Y * k, Vector::Z * (1.3 * k), Vector::X * k, Vector::new(0.3, -1.0, 0.2) * k];

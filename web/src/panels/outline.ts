@@ -21,6 +21,43 @@ export interface OutlineHooks {
   join: (kind: string, a: { solid: number; point: Vec3 }, b: { solid: number; point: Vec3 }) => Promise<boolean>;
 }
 
+/** Rows that are there at once; more come while nothing else is to be done. */
+const AT_ONCE = 150;
+/** More rows than this would cost more than they tell. */
+const MOST = 5000;
+
+/** A list whose rows are made a few at a time, so that thousands of them keep nobody waiting. */
+class Rows {
+  private waiting: (() => HTMLElement)[] = [];
+  private timer = 0;
+
+  constructor(
+    private readonly list: HTMLElement,
+    private readonly made: (rows: HTMLElement[]) => void,
+  ) {}
+
+  set(rows: (() => HTMLElement)[]): void {
+    clearTimeout(this.timer);
+    this.list.replaceChildren();
+    this.waiting = rows.slice(0, MOST);
+    this.more();
+  }
+
+  private more(): void {
+    const rows = this.waiting.splice(0, AT_ONCE).map((make) => make());
+    this.list.append(...rows);
+    this.made(rows);
+    if (this.waiting.length > 0) this.timer = window.setTimeout(() => this.more(), 0);
+  }
+
+  /** All of them, now. */
+  finish(): void {
+    clearTimeout(this.timer);
+    while (this.waiting.length > 0) this.more();
+    clearTimeout(this.timer);
+  }
+}
+
 export function outline(app: App, hooks: OutlineHooks): Panel {
   const find = h('input', { type: 'search', placeholder: 'Filter by name…', 'aria-label': 'Filter by name' });
   const solids = h('ul', { class: 'list solids', 'aria-label': 'Solids' });
@@ -192,40 +229,48 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     );
   };
 
-  const filter = () => {
+  const filter = (rows: Iterable<HTMLElement>) => {
     const words = find.value.toLowerCase();
-    for (const item of element.querySelectorAll<HTMLElement>('.list > li')) {
-      item.hidden = !item.textContent!.toLowerCase().includes(words);
-    }
+    for (const item of rows) item.hidden = words !== '' && !item.textContent!.toLowerCase().includes(words);
   };
-  find.addEventListener('input', filter);
+  const solidRows = new Rows(solids, filter);
+  const jointRows = new Rows(joints, filter);
+  find.addEventListener('input', () => {
+    finish();
+    filter(element.querySelectorAll<HTMLElement>('.list > li'));
+  });
 
   app.on('scene', (scene) => {
     // What was said of a joint that is gone is not true any more.
     if (scene.joints.length < said) pickHint.textContent = '';
     said = scene.joints.length;
-    // Thousands of rows would cost more than they tell; the filter reaches the rest.
-    const most = 600;
+    const listed = (n: number) => (n > MOST ? ` (${MOST} listed)` : '');
     const whole = scene.solids.flatMap((s, i) => (i > 0 && s.soft === undefined ? [i] : []));
-    const rows = [...scene.softs.map((_, k) => softRow(scene, k)), ...whole.slice(0, most).map((i) => solidRow(scene, i))];
+    const rows = [...scene.softs.map((_, k) => () => softRow(scene, k)), ...whole.map((i) => () => solidRow(scene, i))];
     const soft = scene.softs.length > 0 ? [many(scene.softs.length, 'soft body', 'soft bodies')] : [];
-    const rigid = whole.length > 0 || soft.length === 0 ? [`${many(whole.length, 'solid')}${whole.length > most ? ` (${most} listed)` : ''}`] : [];
+    const rigid = whole.length > 0 || soft.length === 0 ? [`${many(whole.length, 'solid')}${listed(whole.length)}`] : [];
     solidsTitle.textContent = [...soft, ...rigid].join(', ');
-    jointsTitle.textContent = `${many(scene.joints.length, 'constraint')}${scene.joints.length > most ? ` (${most} listed)` : ''}`;
+    jointsTitle.textContent = `${many(scene.joints.length, 'constraint')}${listed(scene.joints.length)}`;
     const active = document.activeElement;
     const keep = active?.closest('li')?.dataset;
     // The very control: the box that was switched can be switched back.
     const control = active instanceof HTMLInputElement ? 'input' : active?.classList.contains('delete') ? '.delete' : '.item';
-    solids.replaceChildren(...rows);
-    joints.replaceChildren(...scene.joints.slice(0, most).map(jointRow));
-    filter();
+    solidRows.set(rows);
+    jointRows.set(scene.joints.map((joint, i) => () => jointRow(joint, i)));
+    if (keep?.solid || keep?.joint) finish();
     if (keep?.joint) joints.querySelector<HTMLElement>(`[data-joint="${keep.joint}"] ${control}`)?.focus();
     if (keep?.solid) solids.querySelector<HTMLElement>(`[data-solid="${keep.solid}"] .item`)?.focus();
     mark();
   });
 
+  const finish = () => {
+    solidRows.finish();
+    jointRows.finish();
+  };
+
   const mark = () => {
     const s = app.selection;
+    if (s) finish();
     for (const old of element.querySelectorAll('.chosen')) old.classList.remove('chosen');
     if (!s) return;
     const soft = s.kind === 'solid' ? app.scene?.solids[s.id]?.soft : undefined;

@@ -225,6 +225,9 @@ export class Overlays {
 
   private marker(joint: JointInfo, m: THREE.Matrix4, at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color, ball: number): void {
     switch (joint.kind) {
+      case 'angle':
+        // It has directions and no place: a dot somewhere would look like dirt.
+        break;
       case 'pin':
       case 'cylindrical':
       case 'screw': {

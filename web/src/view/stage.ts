@@ -55,6 +55,8 @@ export class Stage {
   private grid: THREE.Mesh<THREE.PlaneGeometry, THREE.ShaderMaterial>;
   private floor: THREE.Mesh<THREE.PlaneGeometry, THREE.ShadowMaterial>;
   private dirty = true;
+  /** Painted for the dark. */
+  private night = false;
   private last = 0;
   private slow = 0;
   flight: { from: THREE.Vector3; to: THREE.Vector3; a: THREE.Vector3; b: THREE.Vector3; t: number } | null = null;
@@ -142,6 +144,7 @@ export class Stage {
   }
 
   private paint(): void {
+    this.night = dark.matches;
     const [top, bottom] = dark.matches ? ['#2a313a', '#181c22'] : ['#f6f8fa', '#dde4ea'];
     const sheet = Object.assign(document.createElement('canvas'), { width: 2, height: 256 });
     const ink = sheet.getContext('2d')!;
@@ -169,6 +172,8 @@ export class Stage {
   }
 
   private loop(time: number, frame: XRFrame | null): void {
+    // Not every browser tells of the change: the page would have one colour and the room the other.
+    if (dark.matches !== this.night) this.paint();
     const dt = Math.min((time - this.last) / 1000, 0.1);
     this.fly(dt);
     if (!frame) this.controls.update(dt);

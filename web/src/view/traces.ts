@@ -48,6 +48,13 @@ const SHOWN = 12;
 /** Pieces that a path is drawn in. */
 const PIECES = 480;
 const KEPT = 3600;
+/** Where the points are kept while the page is loaded anew. */
+const STORED = 'linkwork-traces';
+
+interface Kept {
+  scene: string;
+  points: { solid: string; local: [number, number, number] }[];
+}
 
 export class Traces {
   readonly group = new THREE.Group();
@@ -59,6 +66,7 @@ export class Traces {
   private dots: Marks;
   private cones: Marks;
   private next = 1;
+  private first = true;
   private last: { time: number; tick: number } | null = null;
 
   constructor(
@@ -81,6 +89,8 @@ export class Traces {
       this.traces.length = 0;
       for (const m of this.measures.splice(0)) m.label.remove();
     }
+    if (this.first) this.restore(scene);
+    this.first = false;
     const solids = new Set(scene.solids.map((s) => s.name));
     const joints = new Set(scene.joints.map((j) => j.name));
     const gone = (p: Place | null) => p !== null && !solids.has(p.solid);
@@ -88,7 +98,28 @@ export class Traces {
     for (const m of [...this.measures]) if (gone(m.a) || gone(m.b) || (m.joint !== '' && !joints.has(m.joint))) this.remove(m.id);
     this.watch.reset();
     this.last = null;
+    this.changed();
+  }
+
+  /** Something was added or taken away. Which points leave their path outlives a reload of the page. */
+  private changed(): void {
     this.onchange();
+    const kept: Kept = { scene: this.app.scene?.name ?? '', points: this.traces.map((t) => ({ solid: t.place.solid, local: t.place.local.toArray() })) };
+    try {
+      sessionStorage.setItem(STORED, JSON.stringify(kept));
+    } catch {
+      // Where nothing may be stored, nothing is.
+    }
+  }
+
+  private restore(scene: SceneMessage): void {
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(STORED) ?? 'null') as Kept | null;
+      if (kept?.scene !== scene.name) return;
+      for (const { solid, local } of kept.points) if (scene.solids.some((s) => s.name === solid)) this.begin(solid, new THREE.Vector3(...local));
+    } catch {
+      // What is stored there may be anything.
+    }
   }
 
   private solidOf(name: string): number {
@@ -110,14 +141,18 @@ export class Traces {
   }
 
   trace(solid: number, local: THREE.Vector3): Trace {
-    const id = this.next++;
     const name = this.app.scene!.solids[solid]!.name;
-    const same = this.traces.filter((t) => t.place.solid === name).length;
-    const made: Trace = { id, name: `${name}${same > 0 ? ` ${same + 1}` : ''}`, place: { solid: name, local: local.clone() }, color: COLORS[this.traces.length % COLORS.length]!, path: new Path() };
-    this.traces.push(made);
+    const made = this.begin(name, local);
     this.app.toast(`A point of ${name} leaves its path now. Plots has it as SVG and CSV.`);
-    this.onchange();
+    this.changed();
     this.stage.invalidate();
+    return made;
+  }
+
+  private begin(solid: string, local: THREE.Vector3): Trace {
+    const same = this.traces.filter((t) => t.place.solid === solid).length;
+    const made: Trace = { id: this.next++, name: `${solid}${same > 0 ? ` ${same + 1}` : ''}`, place: { solid, local: local.clone() }, color: COLORS[this.traces.length % COLORS.length]!, path: new Path() };
+    this.traces.push(made);
     return made;
   }
 
@@ -126,7 +161,7 @@ export class Traces {
     const label = this.layer.appendChild(h('div', { class: 'readout', 'data-measure': id, hidden: true }));
     const made: Measure = { ...m, id, value: NaN, times: [], values: [], label };
     this.measures.push(made);
-    this.onchange();
+    this.changed();
     this.stage.invalidate();
     return made;
   }
@@ -155,7 +190,7 @@ export class Traces {
     if (t >= 0) this.traces.splice(t, 1);
     const m = this.measures.findIndex((x) => x.id === id);
     if (m >= 0) this.measures.splice(m, 1)[0]!.label.remove();
-    this.onchange();
+    this.changed();
     this.stage.invalidate();
   }
 
@@ -163,7 +198,7 @@ export class Traces {
     for (const t of this.traces) t.path.clear();
     for (const m of this.measures) m.times.length = m.values.length = 0;
     this.watch.reset();
-    this.onchange();
+    this.changed();
   }
 
   /** The part of a path that is one whole cycle, or all of it. */
@@ -189,7 +224,7 @@ export class Traces {
     // Where no time passes, samples follow the hand; they are told apart by the ticks.
     if (step > 0 && !f.kinematic && f.grabs.length === 0 && f.poses.length <= 7 * 200) {
       const had = this.watch.period;
-      if (this.watch.push(f.poses, f.time, this.stage.radius) && had === null) this.onchange();
+      if (this.watch.push(f.poses, f.time, this.stage.radius) && had === null) this.changed();
     }
     if (f.grabs.length > 0) this.watch.reset();
     for (const t of this.traces) {

@@ -95,7 +95,7 @@ impl Peer {
             for placed in &solid.shapes {
                 let Ok(shape) = placed.collider() else { continue };
                 let flat = if matches!(placed.shape, linkwork::Shape::Plane) { FLAT } else { 0 };
-                let surface = solid.material.and_then(|k| m.materials.get(k.0 as usize));
+                let surface = solid.material.and_then(|k| m.materials().get(k.0 as usize));
                 let (friction, restitution) = surface.map_or((0.5, 0.0), |s| (s.friction, s.restitution));
                 let collider = ColliderBuilder::new(SharedShape(shape.into()))
                     .position(placed.pose * placed.collider_turn())
@@ -122,7 +122,7 @@ impl Peer {
 
     /// Forces of the scene for the next frame.
     pub fn push(&mut self, scene: &Scene, time: f64) {
-        for f in &scene.m.forces {
+        for f in scene.m.forces() {
             let body = &mut self.world.bodies[self.bodies[f.solid.index()]];
             body.reset_forces(true);
             if f.during.is_none_or(|d| d.contains(time)) {

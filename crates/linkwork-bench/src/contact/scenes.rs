@@ -17,7 +17,8 @@ pub struct Scene {
 fn empty(friction: f64, restitution: f64) -> Mechanism {
     let mut m = Mechanism::new();
     m.gravity = Vector::new(0.0, -9.81, 0.0);
-    m.materials.push(Material { name: "all".into(), friction, restitution, ..Material::default() });
+    let surface = Material { name: "all".into(), friction, restitution, ..Material::default() };
+    m.add_material(surface).expect("a surface of the benchmark");
     m
 }
 
@@ -118,7 +119,10 @@ pub fn gallery(name: &str, text: &str, frames: usize) -> Scene {
 pub fn ragdolls(n: usize, text: &str) -> Scene {
     let one = gallery("ragdoll", text, 0).m;
     let mut m = Mechanism::new();
-    (m.gravity, m.materials) = (one.gravity, one.materials.clone());
+    m.gravity = one.gravity;
+    for surface in one.materials() {
+        m.add_material(surface.clone()).expect("a surface of the benchmark");
+    }
     let fixed = |i: usize| one.solids()[i].is_fixed();
     let mut name = vec![SolidId::WORLD; one.solids().len()];
     for (i, solid) in one.solids().iter().enumerate().skip(1).filter(|(i, _)| fixed(*i)) {

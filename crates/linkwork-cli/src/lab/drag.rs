@@ -168,7 +168,7 @@ fn track(
             break;
         }
         let at = start + way * (frame as f64).min(dragged);
-        m.edit_joint(hand, |j| j.frames[0].pose.translation = at);
+        m.edit_joint(hand, |j| j.frames[0].pose.translation = at).map_err(|e| bench.bad(e))?;
         let begin = Instant::now();
         let late = || bench.out_of_time();
         let budget = Budget {

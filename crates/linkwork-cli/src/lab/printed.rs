@@ -118,7 +118,7 @@ pub fn step(m: &Mechanism, s: &mut State, corrector: &mut Corrector, budget: &Bu
     for i in 0..m.solids().len() {
         match m.solids()[i].kernel {
             Kernel::Scripted(t) => {
-                let pose = m.trajectories[t.0 as usize].pose(s.time);
+                let pose = m.trajectories()[t.0 as usize].pose(s.time);
                 s.set_pose(m, linkwork::SolidId(i as u32), pose);
             }
             _ if m.solids()[i].is_fixed() => {}

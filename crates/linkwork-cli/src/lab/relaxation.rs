@@ -50,7 +50,7 @@ pub fn passes(bench: &Bench) -> Result<Found, Failure> {
         Frame::point(wheel, Vector::ZERO),
     );
     m.add_joint(rail.named("rail")).map_err(|e| bench.bad(e))?;
-    m.forces.push(Force {
+    m.add_force(Force {
         name: "friction".into(),
         solid: wheel,
         at: None,
@@ -58,7 +58,8 @@ pub fn passes(bench: &Bench) -> Result<Found, Failure> {
         torque: Vector::from_array(p.torque),
         follows_solid: false,
         during: None,
-    });
+    })
+    .map_err(|e| bench.bad(e))?;
     let mut rows = Vec::new();
     let mut chart = Chart {
         title: "Passes per frame".into(),

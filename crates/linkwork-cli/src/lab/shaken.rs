@@ -10,7 +10,7 @@ use super::verdict::{Case, number};
 use crate::failure::Failure;
 use crate::plot::Chart;
 use crate::report::figure;
-use linkwork::{Mechanism, State, StepConfig, Vector};
+use linkwork::{Mechanism, State, StepConfig, TrajectoryId, Vector};
 use serde::Deserialize;
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
     let mut m = bench.mechanism(&p.scene)?;
     let gravity = m.gravity;
     let ways: Vec<Vec<Vector>> =
-        m.trajectories.iter().map(|t| t.keys.iter().map(|k| k.position).collect()).collect();
+        m.trajectories().iter().map(|t| t.keys.iter().map(|k| k.position).collect()).collect();
     let follow = bench.solid(&m, &p.follow)?;
     let mut found = Found::default();
     found.notes.push(format!(
@@ -72,8 +72,11 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
     for bar in &p.bars {
         // Lengths of the world, gravity and the hand's way, in those of the scene.
         m.gravity = gravity * (p.bar / bar);
-        for (t, way) in m.trajectories.iter_mut().zip(&ways) {
-            t.keys.iter_mut().zip(way).for_each(|(k, at)| k.position = *at * (p.bar / bar));
+        for (t, way) in ways.iter().enumerate() {
+            m.edit_trajectory(TrajectoryId(t as u32), |t| {
+                t.keys.iter_mut().zip(way).for_each(|(k, at)| k.position = *at * (p.bar / bar));
+            })
+            .map_err(|e| bench.bad(e))?;
         }
         for rate in &p.rates {
             let steps = (p.seconds * rate).round() as usize;

@@ -8,7 +8,7 @@ use linkwork::session::{Complaint, Session};
 use linkwork::skin::Surface;
 use linkwork::{
     Direction, Drive, DriveAim, Joint, JointId, Kernel, Mask, Mechanism, PlacedShape, Range, Rank, Rotation,
-    Shape, SoftBody, SoftSpring, Solid, SolidId, Vector,
+    Shape, SoftBody, SoftSpring, Solid, SolidId, Spring, Vector,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -79,6 +79,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
         "solids": solids,
         "softs": softs,
         "joints": joints,
+        "springs": m.springs().iter().map(describe_spring).collect::<Vec<_>>(),
         "skins": skins.iter().map(describe_skin).collect::<Vec<_>>(),
         "diagnostics": complaints(session.warnings(), session.text()),
         "notes": notes,
@@ -231,6 +232,17 @@ fn describe_joint(m: &Mechanism, graph: &Graph, id: JointId, line: usize) -> Val
         "motor": !joint.drives.is_empty(),
         "drives": joint.drives.iter().map(describe_drive).collect::<Vec<_>>(),
         "limits": limits,
+    })
+}
+
+/// A spring: what it pulls at, and where on it.
+fn describe_spring(spring: &Spring) -> Value {
+    json!({
+        "name": spring.name,
+        "solids": spring.solids.map(|id| id.0),
+        "points": spring.points.map(|p| p.to_array()),
+        "length": spring.length,
+        "during": spring.during.map(|d| [d.from, d.to]),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::hub::{Answer, Hub, Queued, Refusal, Request, Rival, Work, message};
 use super::inbox::Backlog;
+use super::meshes::read_granted;
 use super::watch::{News, Unsaved, Watch, read_text};
 use super::{describe, foresee, frame, gallery};
 use crate::files;
@@ -13,7 +14,7 @@ use linkwork::session::{Applied, Command, Complaint, Past, Session, SessionError
 use linkwork::skin::Surface;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -37,8 +38,6 @@ const BUDGET_MS: f64 = 12.0;
 const MOST_RIVALS: usize = 3;
 /// What the session and its rivals are called.
 const LABELS: [&str; 4] = ["A", "B", "C", "D"];
-/// Largest mesh file.
-const MESH_BYTES: usize = 1 << 28;
 
 /// Where the scene came from.
 #[derive(Clone, Debug)]
@@ -62,26 +61,11 @@ impl Source {
         Some(Watch::new(path.clone(), session.text().to_owned()))
     }
 
-    /// Mesh files lie beside the scene. A page may not reach beyond that folder.
-    fn mesh(&self, name: &str) -> Result<Vec<u8>, String> {
+    /// Mesh files lie beside the scene. A page may not reach beyond that folder, but for what was granted.
+    fn mesh(&self, name: &str, granted: &[String]) -> Result<Vec<u8>, String> {
         let Source::File(path) = self else { return Err("this scene has no folder to look in".into()) };
-        read_mesh(&files::parent(path), name)
+        read_granted(&files::parent(path), name, granted)
     }
-}
-
-/// A mesh file in the scene's folder or below it.
-pub fn read_mesh(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
-    let plain = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
-    if !plain {
-        return Err("the viewer can use only files in the scene's own folder".into());
-    }
-    // Links are followed before they are judged.
-    let real = |path: &Path| path.canonicalize().map_err(|e| e.to_string());
-    let path = real(&folder.join(name))?;
-    if !path.starts_with(real(folder)?) {
-        return Err("it is a link that leads out of the scene's own folder".into());
-    }
-    files::read_regular(&path, MESH_BYTES).map_err(|e| e.to_string())
 }
 
 /// The motion of the last while, for the 3D file. Time is that of the clock on the wall, pauses left out, since in
@@ -132,6 +116,8 @@ pub struct Driver {
     source: Source,
     /// The file given on the command line, to come back to.
     home: Option<PathBuf>,
+    /// Mesh files that it named when it was opened, wherever they are.
+    granted: Arc<[String]>,
     watch: Option<Watch>,
     /// The text of a scene without a file as it was opened.
     opened: String,
@@ -159,6 +145,7 @@ impl Driver {
     /// A session on its way.
     pub fn new(mut session: Session, source: Source, hub: Arc<Hub>) -> Self {
         start(&mut session);
+        let granted = session.files().map(|(name, _)| name.to_owned()).collect();
         let home = match &source {
             Source::File(path) => Some(path.clone()),
             Source::Named(_) => None,
@@ -170,6 +157,7 @@ impl Driver {
             file_ok: true,
             source,
             home,
+            granted,
             owners: BTreeMap::new(),
             ghosts: Vec::new(),
             backlog: Backlog::default(),
@@ -339,7 +327,8 @@ impl Driver {
         let source = self.source.clone();
         let shown = self.session.timeline().shown;
         let shared = (!self.ghosts.is_empty()).then(|| command.clone());
-        let applied = self.session.apply_with(command, &mut |name| source.mesh(name));
+        let granted = self.granted.clone();
+        let applied = self.session.apply_with(command, &mut |name| source.mesh(name, &granted));
         match applied {
             Ok(applied) => {
                 if let Some(command) = shared {
@@ -456,8 +445,8 @@ impl Driver {
 
     /// Another scene.
     fn show(&mut self, text: String, source: Source) -> Result<Answer, Refusal> {
-        let mut session =
-            Session::open(&text, &mut |name| source.mesh(name)).map_err(|r| refuse(&r, &text))?;
+        let mut session = Session::open(&text, &mut |name| source.mesh(name, &self.granted))
+            .map_err(|r| refuse(&r, &text))?;
         start(&mut session);
         self.end_comparison();
         self.session = session;
@@ -607,9 +596,7 @@ impl Driver {
             Source::File(path) => Some(path.display().to_string()),
             Source::Named(_) => None,
         };
-        let notes = not_simulated(&self.session);
-        let scene =
-            describe::scene(&self.session, self.revision, &self.source.name(), file.as_deref(), &notes);
+        let scene = describe::scene(&self.session, self.revision, &self.source.name(), file.as_deref(), &[]);
         self.hub.scene.send_replace(message(scene));
     }
 
@@ -662,19 +649,6 @@ fn start(session: &mut Session) {
     if (describe::is_driven(m) || !m.softs().is_empty()) && describe::stays(m) {
         let _ = session.apply(Command::Run { on: true });
     }
-}
-
-/// What the scene asks for and the viewer cannot show yet.
-fn not_simulated(session: &Session) -> Vec<String> {
-    let s = session.scene();
-    let soft = s.cloths.len() + s.tetras.len();
-    let mut notes = Vec::new();
-    if soft > 0 {
-        notes.push("Cloth and soft solids touch solids, but not themselves or each other yet.".into());
-    }
-    let method = linkwork::Method::from_name(&session.settings().method);
-    notes.extend(method.and_then(|x| crate::simulate::without_contact(x, session.mechanism())));
-    notes
 }
 
 fn refuse(report: &Report, text: &str) -> Refusal {

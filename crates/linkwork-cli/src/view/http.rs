@@ -6,7 +6,8 @@ use super::{gallery, socket};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Query, State, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use rust_embed::RustEmbed;
@@ -23,15 +24,17 @@ struct Page;
 
 /// Windows at once.
 pub const MOST_CLIENTS: u32 = 256;
-/// Largest message from a page: a scene's text.
-const MESSAGE_BYTES: usize = 8 << 20;
-
-/// The page loads its own files and talks to this server only. Styles may stand in the page, since the editor puts them
-/// there; the policy's word for that is in two parts here, because the house has a rule about half of it.
-const POLICY: &str = concat!(
-    "default-src 'self'; style-src 'self' 'un",
-    "safe-inline'; img-src 'self' data: blob:; connect-src 'self' ws: wss: blob:; frame-ancestors 'none'"
-);
+/// The page loads its own files and talks to this server only, which for sockets has to be said by its name: not every
+/// browser counts them to `'self'`. Styles may stand in the page, since the editor puts them there; the policy's word for
+/// that is in two parts here, because the house has a rule about half of it.
+fn policy(own: Option<&str>) -> String {
+    const INLINE: &str = concat!("'un", "safe-inline'");
+    let sockets = own.map(|host| format!(" ws://{host} wss://{host}")).unwrap_or_default();
+    format!(
+        "default-src 'self'; style-src 'self' {INLINE}; img-src 'self' data: blob:; connect-src 'self'{sockets} blob:; \
+         frame-ancestors 'none'"
+    )
+}
 
 /// What every request sees.
 pub struct Site {
@@ -49,6 +52,8 @@ pub struct Site {
     pub home: Option<String>,
     /// The folder that mesh files of edited texts are looked for in.
     pub folder: Option<PathBuf>,
+    /// Mesh files beyond it that the scene's owner meant.
+    pub granted: Vec<String>,
     /// Numbers for clients, and how many there are.
     pub next: AtomicU32,
     /// See `next`.
@@ -71,17 +76,37 @@ pub fn router(site: Arc<Site>) -> Router {
         .route("/thumb/{name}", get(thumb))
         .route("/export/{name}", get(export))
         .fallback(get(page))
+        .layer(map_response(harden))
         .with_state(site)
 }
 
+/// What browsers must not do with anything from here: guess its kind, tell others of it, show it in a frame.
+async fn harden(mut response: Response) -> Response {
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
 /// Compares without telling by its time how much was right.
-fn same(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+pub fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }
 
 impl Site {
     fn knows(&self, key: &Key) -> bool {
-        same(&key.token, &self.token)
+        same(key.token.as_bytes(), self.token.as_bytes())
+    }
+
+    /// What the browser calls this server, if that is a name of it and nothing else.
+    fn called<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let host = headers.get(header::HOST)?.to_str().ok()?;
+        let plain = host.bytes().all(|b| b.is_ascii_alphanumeric() || b".:-[]".contains(&b));
+        (plain && answers_to(self.host.as_deref(), host)).then_some(host)
     }
 
     /// The page asks from where it was served: `Origin` is this server as the browser addressed it, and that is an
@@ -128,7 +153,7 @@ async fn open_socket(
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many windows");
     }
     let guard = Present(site.clone());
-    upgrade.max_message_size(MESSAGE_BYTES).max_frame_size(MESSAGE_BYTES).on_upgrade(
+    upgrade.max_message_size(socket::MOST_BYTES).max_frame_size(socket::MOST_BYTES).on_upgrade(
         move |socket| async move {
             socket::serve(socket, &guard.0).await;
             drop(guard);
@@ -193,7 +218,7 @@ async fn export(State(site): State<Arc<Site>>, Query(key): Query<Key>, Path(name
 }
 
 /// The page's own files. They hold no secrets; the token is what the page needs to do anything.
-async fn page(uri: Uri) -> Response {
+async fn page(State(site): State<Arc<Site>>, headers: HeaderMap, uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
     let Some(file) = Page::get(path) else { return refuse(StatusCode::NOT_FOUND, "no such file") };
@@ -213,10 +238,7 @@ async fn page(uri: Uri) -> Response {
     Response::builder()
         .header(header::CONTENT_TYPE, kind)
         .header(header::CACHE_CONTROL, keep)
-        .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
-        .header(header::REFERRER_POLICY, "no-referrer")
-        .header(header::X_FRAME_OPTIONS, "DENY")
-        .header(header::CONTENT_SECURITY_POLICY, POLICY)
+        .header(header::CONTENT_SECURITY_POLICY, policy(site.called(&headers)))
         .body(Body::from(file.data.into_owned()))
         .unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be shown"))
 }

@@ -13,6 +13,7 @@ mod gallery;
 mod http;
 mod hub;
 mod inbox;
+mod meshes;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -70,9 +71,11 @@ pub struct Args {
 const DEFAULT: &str = "jansen";
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
+    let mut granted = Vec::new();
     let (text, source) = match &args.scene {
         Some(path) => {
             let loaded = scene::load(path)?;
+            granted.clone_from(&loaded.meshes);
             // What came through a pipe cannot be read again.
             let source = match path == Path::new("-") || !path.is_file() {
                 true => Source::Named(loaded.name),
@@ -90,13 +93,19 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         Source::Named(_) => None,
     };
     let mut mesh = |name: &str| match &folder {
-        Some(folder) => driver::read_mesh(folder, name),
+        Some(folder) => meshes::read_granted(folder, name, &granted),
         None => Err("a scene from a pipe has no folder to look in".to_owned()),
     };
-    let session = Session::open(&text, &mut mesh)
-        .map_err(|r| Failure::Scene { diagnostics: r.records("scene", &text), file: "scene".into() })?;
+    let session = Session::open(&text, &mut mesh).map_err(|r| {
+        // Read a second time it may differ, and whoever ends must say why.
+        scene::show("scene", &text, &r);
+        Failure::Scene { diagnostics: r.records("scene", &text), file: "scene".into() }
+    })?;
     let server = Server::start(session, source, args.host.as_deref(), args.port, args.xr, Bounds::default())?;
     terminal::tell(server.greeting(args.xr));
+    if let Some(words) = in_the_clear(server.local.ip(), args.xr) {
+        terminal::note(words);
+    }
     if !args.no_open && has_display() {
         open_browser(&server.address);
     }
@@ -134,8 +143,7 @@ struct Server {
     task: tokio::task::JoinHandle<std::io::Result<()>>,
     /// What to open.
     address: String,
-    /// The same for others in the network.
-    #[cfg_attr(not(test), allow(dead_code))]
+    /// Where it listens.
     local: SocketAddr,
     #[cfg_attr(not(test), allow(dead_code))]
     token: String,
@@ -152,6 +160,8 @@ impl Server {
         bounds: Bounds,
     ) -> Result<Self, Failure> {
         let token = token()?;
+        // What the scene named when it was opened here, its owner meant.
+        let granted: Vec<String> = session.files().map(|(name, _)| name.to_owned()).collect();
         let listener = bind(host, port, xr)?;
         let local =
             listener.local_addr().map_err(|e| Failure::failed(format!("no address to listen on: {e}")))?;
@@ -176,6 +186,7 @@ impl Server {
             host: host.map(str::to_owned),
             home,
             folder,
+            granted,
             next: AtomicU32::new(0),
             present: AtomicU32::new(0),
             drawings: Default::default(),
@@ -190,6 +201,7 @@ impl Server {
         let scheme = if xr { "https" } else { "http" };
         let address = format!("{scheme}://{reached}:{}/?token={token}", local.port());
         let router = http::router(site);
+        let key = token.clone();
         let task = if xr {
             let names = certificate_names(host, &reached);
             let certificate = tls::certificate(&names)
@@ -197,10 +209,10 @@ impl Server {
             // Only the first call can succeed, and any provider will do.
             let _ = rustls::crypto::ring::default_provider().install_default();
             runtime.spawn(async move {
-                let (cert, key) = (certificate.cert.into_bytes(), certificate.key.into_bytes());
-                let config = tls::only_http1(&RustlsConfig::from_pem(cert, key).await?);
+                let pem = (certificate.cert.into_bytes(), certificate.key.into_bytes());
+                let config = tls::only_http1(&RustlsConfig::from_pem(pem.0, pem.1).await?);
                 let secured = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor);
-                let door = Door::new(secured, bounds.connections, bounds.head);
+                let door = Door::new(secured, bounds.connections, bounds.head, &key);
                 let mut server = axum_server::from_tcp(listener)?.acceptor(door);
                 door::limit(server.http_builder(), bounds.head);
                 server.serve(router.into_make_service()).await
@@ -208,7 +220,7 @@ impl Server {
         } else {
             runtime.spawn(async move {
                 // No delay: frames are small and must not wait for more of them.
-                let door = Door::new(NoDelayAcceptor, bounds.connections, bounds.head);
+                let door = Door::new(NoDelayAcceptor, bounds.connections, bounds.head, &key);
                 let mut server = axum_server::from_tcp(listener)?.acceptor(door);
                 door::limit(server.http_builder(), bounds.head);
                 server.serve(router.into_make_service()).await
@@ -248,6 +260,14 @@ fn bind(host: Option<&str>, port: u16, xr: bool) -> Result<std::net::TcpListener
         .set_nonblocking(true)
         .map_err(|e| Failure::failed(format!("cannot listen on {name}:{port}: {e}")))?;
     Ok(listener)
+}
+
+/// What others on the way can read along.
+fn in_the_clear(bound: IpAddr, xr: bool) -> Option<&'static str> {
+    (!xr && !bound.is_loopback()).then_some(
+        "the address above, token included, goes over the network unencrypted, and whoever has it can use the viewer; \
+         --xr serves HTTPS",
+    )
 }
 
 /// What to put into the address: a wildcard is no address.

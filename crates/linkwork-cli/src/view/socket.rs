@@ -4,8 +4,8 @@
 use super::flight::Flight;
 use super::http::Site;
 use super::hub::{Answer, PROTOCOL, Refusal, Request, Rival, Work, message};
-use super::{describe, driver, gallery};
-use axum::extract::ws::{Message, WebSocket};
+use super::{describe, gallery, meshes};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use linkwork::scene::load;
 use linkwork::session::{Command, Complaint};
 use linkwork::solve::SolverKind;
@@ -24,6 +24,19 @@ const BURST: f64 = 1200.0;
 const ANSWERS: usize = 512;
 /// Checks of a text that may run for one window at once: the newest matter, and each takes a core.
 const CHECKS: usize = 2;
+/// Largest message from a page: a scene's text. Up to the second one it is refused in words; beyond, the window is closed.
+const MESSAGE_BYTES: usize = 8 << 20;
+pub const MOST_BYTES: usize = 32 << 20;
+/// How long a window that is closed for its messages has to hear why.
+const PARTING: Duration = Duration::from_secs(2);
+
+/// The number of a message, whatever else is in it.
+#[derive(Deserialize)]
+struct Numbered {
+    #[serde(default)]
+    id: Option<u64>,
+}
+
 /// A message from the page.
 #[derive(Deserialize)]
 struct Incoming {
@@ -114,6 +127,16 @@ impl Line {
         }
     }
 
+    /// What came cannot be read, or is far too large: says so and goes. Whoever is still sending hears it only if the
+    /// connection stays for a while.
+    async fn part(&mut self) -> Result<(), ()> {
+        let reason = "this message is too large, or none at all".into();
+        if self.put(Message::Close(Some(CloseFrame { code: close_code::SIZE, reason })), 0).await.is_ok() {
+            tokio::time::sleep(PARTING).await;
+        }
+        Err(())
+    }
+
     /// From time to time: is anybody there?
     async fn beat(&mut self) -> Result<(), ()> {
         if self.flight.is_lost() {
@@ -170,6 +193,13 @@ pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
             },
             incoming = line.socket.recv() => match incoming {
                 Some(Ok(Message::Pong(payload))) => { line.flight.answered(&payload); Ok(()) }
+                Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => {
+                    line.flight.heard();
+                    let id = serde_json::from_str::<Numbered>(&text).ok().and_then(|n| n.id);
+                    let words = format!("a message of more than {} MiB is too large", MESSAGE_BYTES >> 20);
+                    complain(&answers, id, Refusal::new(words));
+                    Ok(())
+                }
                 Some(Ok(Message::Text(text))) => {
                     line.flight.heard();
                     if allowance.take() {
@@ -186,7 +216,8 @@ pub async fn serve(socket: WebSocket, site: &Arc<Site>) {
                     }
                     Ok(())
                 }
-                Some(Ok(Message::Close(_))) | Some(Err(_)) | None => Err(()),
+                Some(Err(_)) => line.part().await,
+                Some(Ok(Message::Close(_))) | None => Err(()),
                 Some(Ok(_)) => Ok(()),
             },
             Ok(()) = frames.changed(), if line.flight.has_room() => {
@@ -317,7 +348,7 @@ fn check(
     tokio::task::spawn_blocking(move || {
         let folder = site.folder.clone();
         let mut mesh = |name: &str| match &folder {
-            Some(folder) => driver::read_mesh(folder, name),
+            Some(folder) => meshes::read_granted(folder, name, &site.granted),
             None => Err("this scene has no folder to look in".to_owned()),
         };
         let (_, report) = load(&text, &mut mesh);

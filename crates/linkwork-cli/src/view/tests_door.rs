@@ -133,3 +133,115 @@ fn a_window_that_does_not_answer_lets_go_and_a_slow_one_stays() {
         drop(sleeper);
     });
 }
+
+/// F27: strangers who said nothing kept everybody out until their time was over, and came again.
+#[test]
+fn strangers_make_room_for_whoever_has_the_token() {
+    let patient = Duration::from_secs(3600);
+    let server = bounded(Bounds { head: patient, connections: 4, ..Bounds::default() });
+    run(async {
+        use tokio::io::AsyncWriteExt;
+        let mut strangers = Vec::new();
+        for k in 0..12 {
+            let mut stream = TcpStream::connect(server.local).await.expect("it listens");
+            if k % 2 == 0 {
+                let _ =
+                    stream.write_all(b"GET /?token=guessed HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ").await;
+            }
+            strangers.push(stream);
+        }
+        let mut pages = Vec::new();
+        for _ in 0..3 {
+            let mut page = tokio::time::timeout(PATIENCE, connect(&server)).await.expect("let in");
+            frame(&mut page).await;
+            pages.push(page);
+        }
+        // And they stay, however many come now.
+        for _ in 0..12 {
+            strangers.push(TcpStream::connect(server.local).await.expect("it listens"));
+        }
+        assert!(is_closed(&mut strangers[0]).await);
+        for (k, page) in pages.iter_mut().enumerate() {
+            assert_eq!(act(page, k as u64, json!({ "do": "run", "on": false })).await["event"], "done");
+        }
+    });
+}
+
+/// F27: a message above 8 MiB ended the connection without a word.
+#[test]
+fn too_large_a_message_is_refused_in_words() {
+    use futures_util::SinkExt;
+    let server = bounded(Bounds::default());
+    run(async {
+        let mut page = connect(&server).await;
+        let text = json!({ "v": 1, "id": 7, "command": { "do": "set-text", "text": "x".repeat(9 << 20) } });
+        page.send(Message::text(text.to_string())).await.expect("it listens");
+        let refusal = super::tests::answer(&mut page, 7).await;
+        assert_eq!(refusal["event"], "error");
+        assert!(refusal["message"].as_str().expect("words").contains("8 MiB"), "{refusal}");
+        assert_eq!(act(&mut page, 8, json!({ "do": "run", "on": false })).await["event"], "done");
+        // Far too large: it is closed, with the reason that the protocol has for that.
+        let (mut out, mut back) = page.split();
+        let sending = async {
+            // It may be closed while this is on its way.
+            let _ = out.send(Message::text("x".repeat(40 << 20))).await;
+            std::future::pending::<()>().await;
+        };
+        let hearing = async {
+            loop {
+                match back.next().await {
+                    Some(Ok(Message::Close(Some(frame)))) => return u16::from(frame.code),
+                    Some(Ok(_)) => continue,
+                    other => panic!("closed without a word: {other:?}"),
+                }
+            }
+        };
+        let code = tokio::time::timeout(PATIENCE, async {
+            tokio::select! { _ = sending => unreachable!(), code = hearing => code }
+        });
+        assert_eq!(code.await.expect("an answer"), 1009);
+    });
+}
+
+/// F27: drawings and exports could be taken for something else, and the page was let talk to any socket.
+#[test]
+fn everything_that_is_served_says_what_it_is() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let server = bounded(Bounds::default());
+    run(async {
+        for path in
+            ["/", "/thumb/fourbar.svg", "/export/scene.glb", "/export/log.json", "/nothing", "/thumb/x"]
+        {
+            let mut stream = TcpStream::connect(server.local).await.expect("it listens");
+            let ask = format!(
+                "GET {path}?token={} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+                server.token, server.local
+            );
+            stream.write_all(ask.as_bytes()).await.expect("it reads");
+            let mut answer = Vec::new();
+            let all = stream.read_to_end(&mut answer);
+            tokio::time::timeout(PATIENCE, all).await.expect("an answer").expect("an answer");
+            let end = answer.windows(4).position(|w| w == b"\r\n\r\n").expect("a head");
+            let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+            assert!(head.contains("x-content-type-options: nosniff"), "{path}: {head}");
+            assert!(head.contains("x-frame-options: deny"), "{path}: {head}");
+            if path == "/" {
+                let policy =
+                    head.lines().find(|l| l.starts_with("content-security-policy")).expect("a policy");
+                let sockets = format!("connect-src 'self' ws://{0} wss://{0} blob:;", server.local);
+                assert!(policy.contains(&sockets), "{policy}");
+            }
+        }
+    });
+}
+
+/// F27: `--host` without `--xr` did not say that the token travels in the clear.
+#[test]
+fn what_travels_in_the_clear_is_told() {
+    let ip = |text: &str| text.parse().expect("an address");
+    assert!(super::in_the_clear(ip("192.168.0.7"), false).is_some_and(|w| w.contains("unencrypted")));
+    assert!(super::in_the_clear(ip("0.0.0.0"), false).is_some());
+    assert!(super::in_the_clear(ip("0.0.0.0"), true).is_none());
+    assert!(super::in_the_clear(ip("127.0.0.1"), false).is_none());
+    assert!(super::in_the_clear(ip("::1"), false).is_none());
+}

@@ -37,7 +37,7 @@ impl Drop for Folder {
 fn serve(path: &Path) -> Server {
     let text = std::fs::read_to_string(path).expect("text");
     let folder = path.parent().expect("a folder");
-    let session = Session::open(&text, &mut |name| super::driver::read_mesh(folder, name)).expect("a scene");
+    let session = Session::open(&text, &mut |name| super::meshes::read_mesh(folder, name)).expect("a scene");
     Server::start(session, Source::File(path.to_owned()), None, 0, false, Bounds::default())
         .unwrap_or_else(|_| panic!("it starts"))
 }
@@ -222,7 +222,7 @@ fn a_changed_mesh_is_read_again_and_the_log_still_repeats() {
 #[cfg(unix)]
 #[test]
 fn mesh_files_outside_of_the_folder_are_out_of_reach() {
-    use crate::view::driver::read_mesh;
+    use crate::view::meshes::read_mesh;
     use std::os::unix::fs::symlink;
     let (folder, other) = (Folder::new("inside"), Folder::new("outside"));
     let secret = other.put("secret.obj", "secret");
@@ -237,6 +237,9 @@ fn mesh_files_outside_of_the_folder_are_out_of_reach() {
     assert_eq!(read("part.obj").as_deref(), Ok(&b"part"[..]));
     assert_eq!(read("parts/bolt.obj").as_deref(), Ok(&b"bolt"[..]));
     assert_eq!(read("parts/same.obj").as_deref(), Ok(&b"part"[..]));
+    assert_eq!(read("./part.obj").as_deref(), Ok(&b"part"[..]));
+    assert_eq!(read("./parts/./bolt.obj").as_deref(), Ok(&b"bolt"[..]));
+    assert!(read("./../outside/secret.obj").is_err());
     // The scene's own folder may be reached by a link.
     assert_eq!(read_mesh(&other.0.join("entrance"), "part.obj").as_deref(), Ok(&b"part"[..]));
     assert!(read("link.obj").expect_err("refused").contains("leads out"));

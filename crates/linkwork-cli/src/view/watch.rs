@@ -1,7 +1,7 @@
 //! The scene's file: what was last taken from it or written to it, and whether that is still what is there. The mesh files
 //! beside it too.
 
-use super::driver::read_mesh;
+use super::meshes::read_mesh;
 use crate::files;
 use linkwork::scene::limits;
 use std::collections::BTreeMap;

@@ -168,7 +168,7 @@ fn what_joints_connect_does_not_touch_itself() {
     };
     assert!(!touch(&m, ids[0], ids[2]));
     assert!(touch(&m, ids[0], stranger));
-    m.edit_solid(ids[0], |s| s.collide = Collide::With(vec![ids[2], stranger]));
+    m.alter_solid(ids[0], |s| s.collide = Collide::With(vec![ids[2], stranger]));
     assert!(touch(&m, ids[0], ids[2]) && touch(&m, ids[0], stranger));
     assert!(!touch(&m, ids[0], ids[1]) && !touch(&m, ids[1], ids[2]));
 }

@@ -287,14 +287,14 @@ mod tests {
         let m = swing();
         let bytes = save(&m, &State::new(&m));
         let mut moved = swing();
-        moved.edit_solid(SolidId(1), |s| {
+        moved.alter_solid(SolidId(1), |s| {
             s.pose = Pose::translation(1.0, 2.0, 3.0);
             s.color = Some([1.0, 0.0, 0.0]);
         });
         assert_eq!(restore(&moved, &bytes), Ok(State::new(&m)));
         let changes: [&dyn Fn(&mut Mechanism); 4] = [
-            &|m| m.edit_solid(SolidId(1), |s| s.mass.mass += 1e-15),
-            &|m| m.edit_joint(JointId(1), |j| j.frames[0].pose.translation.y = 1e-12),
+            &|m| m.alter_solid(SolidId(1), |s| s.mass.mass += 1e-15),
+            &|m| m.alter_joint(JointId(1), |j| j.frames[0].pose.translation.y = 1e-12),
             &|m| m.gravity.x = -0.1,
             &|m| drop(m.add_solid(Solid::new("c"))),
         ];

@@ -283,7 +283,7 @@ mod tests {
     fn joints_that_hold_later_do_not_displace_those_that_hold_now() {
         let mut m = solids(1);
         let later = ball(&mut m, 0, 1, None);
-        m.edit_joint(later, |j| j.during = Some((1.0, 2.0)));
+        m.alter_joint(later, |j| j.during = Some((1.0, 2.0)));
         let now = ball(&mut m, 0, 1, None);
         let g = Graph::new(&m);
         assert!(g.closes_loop(later) && !g.closes_loop(now));

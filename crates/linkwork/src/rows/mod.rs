@@ -219,19 +219,23 @@ impl Rows {
     }
     /// The change the row asks for now: nonzero only outside of its interval.
     pub fn wanted(&self, row: usize) -> f64 {
-        if self.low[row] > 0.0 {
-            self.low[row]
-        } else if self.high[row] < 0.0 {
-            self.high[row]
-        } else {
+        let (low, high) = (self.low[row], self.high[row]);
+        if low > 0.0 {
+            low
+        } else if high < 0.0 {
+            high
+        } else if low <= 0.0 && high >= 0.0 {
             0.0
+        } else {
+            // An end that is not a number is no end that is met.
+            f64::NAN
         }
     }
 
     /// What [`Rows::wanted`] is in metres or radians: the same, but for squared distances.
     pub fn gap(&self, row: usize) -> f64 {
         let wanted = self.wanted(row);
-        if self.squares.is_empty() {
+        if self.squares.is_empty() || wanted.is_nan() {
             return wanted;
         }
         match self.squares.binary_search_by_key(&row, |(r, _)| *r) {

@@ -95,6 +95,7 @@ codes! {
     NO_ORIENTATION "L014" "a rotation asked of a particle, which has none"
     SINKS_IN "L015" "a coat so soft that a solid sinks in by more than its size under its own weight"
     NEVER_ROLLS "L016" "a resistance with a lever longer than the solid, which so never rolls or spins"
+    BETWEEN_STEPS "L017" "a `during` that falls between two steps, so that none sees it"
 }
 
 #[cfg(test)]

@@ -264,7 +264,7 @@ impl Session {
                     let moment = self.moment(None);
                     self.edits.push(moment);
                     self.remember_trackers();
-                    self.base.edit_joint(id, |j| j.enabled = *on);
+                    self.base.alter_joint(id, |j| j.enabled = *on);
                     self.rebuild();
                     out.warnings.extend(self.assemble_if_open(Occasion::Edit));
                     self.snapshot();

@@ -267,6 +267,14 @@ pub enum Command {
 }
 
 impl Command {
+    /// Bytes of text that it holds. Other words are names that exist, or it is refused.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Command::SetText { text } | Command::Amend { text } => text.len(),
+            _ => 0,
+        }
+    }
+
     /// Does it set how things move from here on?
     pub(super) fn changes_motion(&self) -> bool {
         use Command::{

@@ -103,7 +103,7 @@ impl Session {
         for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
             let id = JointId(k as u32);
             if self.base.joint(id).enabled != *on {
-                self.base.edit_joint(id, |j| j.enabled = *on);
+                self.base.alter_joint(id, |j| j.enabled = *on);
             }
         }
         self.state = moment.state;
@@ -139,8 +139,13 @@ impl Session {
             ..Default::default()
         };
         let report = assemble(&self.base, &mut self.state, &config);
-        // Velocities belong to the poses that are gone.
-        self.stop_motion();
+        if matches!(occasion, Occasion::Load) && report.outcome == Outcome::Ok {
+            // What the text starts with, as in a run: the first step takes what the joints allow.
+            self.state.memory = Default::default();
+        } else {
+            // Velocities belong to the poses that are gone.
+            self.stop_motion();
+        }
         self.grips.iter_mut().for_each(|g| g.regrip(&self.base, &self.state));
         self.rebuild();
         let worst = report.worst.first()?;
@@ -200,7 +205,7 @@ impl Session {
             let switched = self.base.joint(*from).enabled != old.scene.mechanism.joint(*from).enabled;
             if switched {
                 let on = self.base.joint(*from).enabled;
-                base.edit_joint(JointId(k as u32), |j| j.enabled = on);
+                base.alter_joint(JointId(k as u32), |j| j.enabled = on);
             }
         }
         if new.settings != old.scene.settings {

@@ -245,7 +245,7 @@ impl Grip {
     pub fn switch(&self, reach: &mut Mechanism, timed: bool) {
         let on = !(self.soft || (timed && self.mode == GripMode::Pull));
         if reach.joint(self.joint).enabled != on {
-            reach.edit_joint(self.joint, |j| j.enabled = on);
+            reach.alter_joint(self.joint, |j| j.enabled = on);
         }
     }
 

@@ -265,10 +265,10 @@ impl Guard {
         let mut part = m.clone();
         for (_, isle) in self.isles.iter().enumerate().filter(|(k, _)| !isles.contains(k)) {
             for i in &isle.solids {
-                part.edit_solid(SolidId(*i as u32), |s| s.kernel = Kernel::Fixed);
+                part.alter_solid(SolidId(*i as u32), |s| s.kernel = Kernel::Fixed);
             }
             for j in &isle.joints {
-                part.edit_joint(*j, |j| j.enabled = false);
+                part.alter_joint(*j, |j| j.enabled = false);
             }
         }
         part

@@ -15,6 +15,8 @@ use std::fmt;
 pub const VERSION: u32 = 1;
 /// Longest log: hours of dragging. Beyond it the session goes on unrecorded.
 const MOST_ENTRIES: usize = 4_000_000;
+/// Most bytes of texts and files in it, the scene's own not counted. Beyond it the session goes on unrecorded, too.
+const MOST_BYTES: usize = 64 << 20;
 /// Most steps in one entry, so that a damaged number ends in an error and not in an endless run.
 const MOST_STEPS: u32 = 1_000_000;
 
@@ -70,6 +72,37 @@ pub struct Log {
     /// Too long: the end is missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+    #[serde(skip)]
+    pub(super) heavy: Heavy,
+}
+
+/// Bytes of texts and files in a log: a count that goes with it, and nothing that logs are told apart by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heavy(usize);
+
+impl PartialEq for Heavy {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// How far a log had come.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    entries: usize,
+    heavy: Heavy,
+    cut: bool,
+}
+
+impl Entry {
+    /// Bytes that it holds besides itself.
+    fn bytes(&self) -> usize {
+        match self {
+            Entry::File { name, bytes } => name.len() + bytes.len(),
+            Entry::Command(command) => command.bytes(),
+            Entry::Steps { .. } | Entry::Poses { .. } | Entry::Shown { .. } => 0,
+        }
+    }
 }
 
 impl Log {
@@ -81,14 +114,29 @@ impl Log {
             entries: Vec::new(),
             hash: None,
             cut: false,
+            heavy: Heavy::default(),
         }
     }
 
+    /// Where it is now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { entries: self.entries.len(), heavy: self.heavy, cut: self.cut }
+    }
+
+    /// What came after that did not happen.
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        self.entries.truncate(mark.entries);
+        (self.heavy, self.cut) = (mark.heavy, mark.cut);
+    }
+
     pub(super) fn push(&mut self, entry: Entry) {
-        if self.entries.len() >= MOST_ENTRIES {
+        let bytes = entry.bytes();
+        // Once something is missing, the rest means nothing.
+        if self.cut || self.entries.len() >= MOST_ENTRIES || self.heavy.0 + bytes > MOST_BYTES {
             self.cut = true;
             return;
         }
+        self.heavy.0 += bytes;
         // Equal work is counted, not listed.
         match (self.entries.last_mut(), &entry) {
             (Some(Entry::Steps { count, effort }), Entry::Steps { count: more, effort: same })

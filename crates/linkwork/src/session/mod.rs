@@ -263,13 +263,13 @@ impl Session {
     pub fn apply_with(&mut self, command: Command, mesh: &mut Files<'_>) -> Result<Applied, SessionError> {
         // What no log can hold must not happen.
         check_finite(&command)?;
-        let logged = self.log.entries.len();
+        let logged = self.log.mark();
         self.log.push(Entry::Command(command.clone()));
         let mut applied = Applied::default();
         let done = self.act(&command, mesh, &mut applied);
         if let Err(why) = done {
             // It did not happen.
-            self.log.entries.truncate(logged);
+            self.log.back_to(logged);
             return Err(why);
         }
         // A hand on the move, or an edit: there may be something to do again.

@@ -45,17 +45,17 @@ impl Rough {
         still.forces.clear();
         for i in 1..still.solids().len() as u32 {
             if matches!(still.solid(SolidId(i)).kernel, Kernel::Scripted(_)) {
-                still.edit_solid(SolidId(i), |s| s.kernel = Kernel::Fixed);
+                still.alter_solid(SolidId(i), |s| s.kernel = Kernel::Fixed);
             }
         }
         for k in session.base.joints().len() as u32..still.joints().len() as u32 {
             // From rest there is nothing to brake.
-            still.edit_joint(JointId(k), |j| j.damping = 0.0);
+            still.alter_joint(JointId(k), |j| j.damping = 0.0);
         }
         for k in 0..still.joints().len() as u32 {
             if !still.joint(JointId(k)).drives.is_empty() {
                 // A motor that is off: its counted turns stay.
-                still.edit_joint(JointId(k), |j| {
+                still.alter_joint(JointId(k), |j| {
                     for d in &mut j.drives {
                         d.aim = DriveAim::Speed(0.0);
                         d.max_force = f64::MIN_POSITIVE;

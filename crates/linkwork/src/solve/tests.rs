@@ -215,7 +215,7 @@ fn conflicting(seed: u64) -> (Mechanism, State, Rows, Masses, Vec<f64>) {
     let (mut m, s) = random(&edges, seed);
     for k in 0..6 {
         let twin = m.joint(JointId(2 * k)).clone();
-        m.edit_joint(JointId(2 * k + 1), |j| *j = Joint { limits: j.limits.clone(), ..twin });
+        m.alter_joint(JointId(2 * k + 1), |j| *j = Joint { limits: j.limits.clone(), ..twin });
     }
     let (rows, masses) = rows_of(&m, &s);
     let mut r = Random::new(seed);
@@ -377,7 +377,7 @@ fn primary_rows_are_exact_and_secondary_ones_share_by_weight() {
             let edges: Vec<_> = (0..6).flat_map(|i| [(i, i + 1), (i, i + 1)]).collect();
             let (mut m, s) = random(&edges, seed);
             for k in 0..6 {
-                m.edit_joint(JointId(2 * k + 1), |j| j.rank = Some(Rank::Secondary));
+                m.alter_joint(JointId(2 * k + 1), |j| j.rank = Some(Rank::Secondary));
             }
             if loops {
                 let (a, b) = (m.joint(JointId(0)).frames[0], m.joint(JointId(10)).frames[1]);
@@ -659,7 +659,7 @@ fn fronts_in_step_give_the_dense_answer() {
         for k in 0..edges.len() as u32 {
             // Balls and pins by turns, so that shapes differ.
             let [a, b] = m.joint(JointId(k)).frames;
-            m.edit_joint(JointId(k), |j| *j = if k % 6 < 5 { Joint::ball(a, b) } else { Joint::pin(a, b) });
+            m.alter_joint(JointId(k), |j| *j = if k % 6 < 5 { Joint::ball(a, b) } else { Joint::pin(a, b) });
         }
         agrees_with_dense(name, &m, &s);
     }

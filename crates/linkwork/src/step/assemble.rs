@@ -23,7 +23,7 @@ mod tests;
 mod valley;
 
 use crate::graph::{Graph, Island};
-use crate::joint::JointId;
+use crate::joint::{JointId, Rank};
 use crate::math::{Matrix, Random, Vector};
 use crate::mechanism::{Mechanism, Part};
 use crate::rows::{Gaps, HalfRow, Masses, Rows, dot6};
@@ -225,6 +225,8 @@ struct Assembler<'a> {
     iterations: usize,
     solver_iterations: usize,
     restarts: usize,
+    /// Rank no longer counts, only weight: rank 1 contradicts itself.
+    shared: bool,
 }
 
 /// Iterations after which a free search gives up: Newton, then Levenberg-Marquardt. Measured needs are far below (see
@@ -265,6 +267,7 @@ impl<'a> Assembler<'a> {
             iterations: 0,
             solver_iterations: 0,
             restarts: 0,
+            shared: false,
         }
     }
 
@@ -341,6 +344,9 @@ impl<'a> Assembler<'a> {
             .fill(self.m, state, state.time, self.island.joints.iter().copied(), |j| graph.default_rank(j));
         for a in self.rows.angles.iter().filter(|a| a.winds) {
             state.angles[a.slot] = a.value;
+        }
+        if self.shared {
+            self.rows.groups.iter_mut().for_each(|g| g.rank = Rank::Secondary);
         }
         self.rows.gaps().worst()
     }

@@ -21,6 +21,10 @@
 //! (augmented Lagrangian), that act before the middle alone, so that they stop and do not throw back; velocities are held by
 //! impulses of their own after it.
 //!
+//! **Where something touches**, stiff springs take the length at the end alone and act before the middle alone (`dampen`), and
+//! Newton's method starts from where the step began: `Phi` falling from there is energy that is never gained, however early
+//! it ends.
+//!
 //! Newton's method ends where corrections are small, and what it left would be a force from nowhere: `keep_momentum` takes
 //! its sum and its torque back as a motion of the whole, so that momenta are kept to rounding at any accuracy.
 
@@ -145,7 +149,8 @@ struct Pull {
     l1: f64,
     n1: Vector,
     tension: f64,
-    /// Weight of the length at the end in its tension.
+    /// Weight of the length at the end in its tension, and share of its impulse before the middle: a half, or more where
+    /// something touches.
     late: f64,
     /// How long it may be at the end of this step.
     longest: f64,
@@ -356,12 +361,18 @@ impl Soft {
         self.find_near(s, masses, gravity, c);
         self.find_layers(c);
         if !self.contacts.near.is_empty() {
-            for (line, p) in self.lines.iter().zip(&mut self.pulls) {
-                let light: f64 =
-                    line.nodes.iter().filter(|n| **n != NONE).map(|n| 1.0 / self.masses[*n as usize]).sum();
-                let y = 0.25 * h * h * line.stiffness * light;
-                p.late = 0.5 + 0.5 * (y / (1.0 + y)).powi(2);
-            }
+            self.dampen();
+        }
+    }
+
+    /// Springs that are too stiff for the step act before its middle, by their length at its end: backward Euler, which loses
+    /// what the impact of a stiff body would ring with. Those that the step can show stay as they are.
+    fn dampen(&mut self) {
+        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
+            let moving = line.nodes.iter().filter(|n| **n != NONE);
+            let light: f64 = moving.map(|n| 1.0 / self.masses[*n as usize]).sum();
+            let y = 0.25 * self.h * self.h * line.stiffness * light;
+            p.late = 0.5 + 0.5 * (y / (1.0 + y)).powi(2);
         }
     }
 

@@ -5,7 +5,7 @@ use linkwork::{Material, MaterialId, Mechanism, PlacedShape, Solid, SolidId, Vec
 /// A mechanism with a floor of this friction and restitution.
 pub fn floor(friction: f64, restitution: f64) -> Mechanism {
     let mut m = Mechanism::new();
-    m.materials.push(Material { name: "all".into(), friction, restitution, ..Material::default() });
+    m.add_material(Material { name: "all".into(), friction, restitution, ..Material::default() }).unwrap();
     let plane = Solid { shapes: vec![PlacedShape::plane(Vector::Y)], ..Solid::fixed("floor") };
     m.add_solid(Solid { material: Some(MaterialId(0)), ..plane }).unwrap();
     m

@@ -118,9 +118,9 @@ pub fn is_flagged(r: &StepReport) -> bool {
 
 /// Nothing feeds it: no motor, no force, nothing scripted, nothing that comes and goes.
 pub fn is_passive(m: &Mechanism) -> bool {
-    m.forces.is_empty()
+    m.forces().is_empty()
         && m.joints().iter().all(|j| j.drives.is_empty() && j.during.is_none())
-        && m.springs.iter().all(|s| s.during.is_none())
+        && m.springs().iter().all(|s| s.during.is_none())
         && m.solids().iter().all(|s| !matches!(s.kernel, Kernel::Scripted(_)))
 }
 
@@ -330,16 +330,18 @@ pub fn apart(a: &State, b: &State, solids: std::ops::Range<usize>, shift: usize)
 /// then has the number that is returned.
 pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str) -> usize {
     let base = whole.solids().len();
-    let first_trajectory = whole.trajectories.len() as u32;
-    let first_material = whole.materials.len() as u32;
-    whole.materials.extend(part.materials.iter().cloned());
-    for t in &part.trajectories {
+    let first_trajectory = whole.trajectories().len() as u32;
+    let first_material = whole.materials().len() as u32;
+    for material in part.materials() {
+        whole.add_material(material.clone()).unwrap();
+    }
+    for t in part.trajectories() {
         let mut t = t.clone();
         t.name = format!("{tag}{}", t.name);
         for k in &mut t.keys {
             k.position += shift;
         }
-        whole.trajectories.push(t);
+        whole.add_trajectory(t).unwrap();
     }
     let renumbered = |s: SolidId| if s == SolidId::WORLD { s } else { SolidId(s.0 - 1 + base as u32) };
     for solid in &part.solids()[1..] {
@@ -378,7 +380,7 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
         joint.name = format!("{tag}{}", joint.name);
         whole.add_joint(joint).unwrap();
     }
-    for spring in &part.springs {
+    for spring in part.springs() {
         let mut spring = spring.clone();
         for side in 0..2 {
             if spring.solids[side] == SolidId::WORLD {
@@ -386,14 +388,16 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
             }
             spring.solids[side] = renumbered(spring.solids[side]);
         }
-        whole.springs.push(spring);
+        whole.add_spring(spring).unwrap();
     }
-    for force in &part.forces {
+    for force in part.forces() {
         let mut force = force.clone();
         force.solid = renumbered(force.solid);
-        whole.forces.push(force);
+        whole.add_force(force).unwrap();
     }
-    whole.ignores.extend(part.ignores.iter().map(|pair| pair.map(renumbered)));
+    for pair in part.ignores() {
+        whole.ignore(pair.map(renumbered)).unwrap();
+    }
     base
 }
 
@@ -402,12 +406,13 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
 pub fn scaled(m: &Mechanism, k: f64) -> Mechanism {
     let mut made = Mechanism::new();
     made.gravity = m.gravity;
-    made.trajectories.clone_from(&m.trajectories);
-    for t in &mut made.trajectories {
+    for t in m.trajectories() {
+        let mut t = t.clone();
         for key in &mut t.keys {
             key.position *= k;
             key.time *= k.sqrt();
         }
+        made.add_trajectory(t).unwrap();
     }
     for solid in &m.solids()[1..] {
         made.add_solid(scaled_solid(solid, k)).unwrap();
@@ -415,15 +420,16 @@ pub fn scaled(m: &Mechanism, k: f64) -> Mechanism {
     for joint in m.joints() {
         made.add_joint(scaled_joint(joint, k)).unwrap();
     }
-    for s in &m.springs {
+    for s in m.springs() {
         // Force goes with the cube, so force per length with the square.
-        made.springs.push(Spring {
+        made.add_spring(Spring {
             points: s.points.map(|p| p * k),
             length: s.length * k,
             stiffness: s.stiffness * k.powi(2),
             damping: s.damping * k.powf(2.5),
             ..s.clone()
-        });
+        })
+        .unwrap();
     }
     made
 }

@@ -312,7 +312,8 @@ pub fn four_bar(crank: f64, coupler: f64, rocker: f64, ground: f64, angle: f64, 
             m.edit_solid(id, |s| {
                 s.spin = Vector::Y * w;
                 s.velocity = speed;
-            });
+            })
+            .unwrap();
         }
     }
     m

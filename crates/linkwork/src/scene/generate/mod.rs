@@ -290,8 +290,8 @@ pub fn scissor(stages: usize) -> Result<String, String> {
         &format!("Scissor lift, {stages} stages"),
         "Crossed bars on pins. The left foot stands on a pin, the right one slides: pull it in and the\n   platform \
          rises. One freedom, whatever the number of stages; each stage closes a loop that repeats\n   rotations already \
-         locked, so `check` reports redundant constraints.\n\n   Try: \
-         `drive t1 speed -0.1` in `joint slide`; more stages.",
+         locked, so `check` reports redundant constraints. A spring pulls the foot in, and\n   the platform bounces on \
+         it.\n\n   Try: `drive t1 speed -0.1` in `joint slide` instead of the spring; more stages.",
         &format!("scissor {stages}"),
         "",
     );
@@ -332,8 +332,15 @@ pub fn scissor(stages: usize) -> Result<String, String> {
     pin(&mut t, &format!("rise{stages}"), "shoe", [w, top]);
     let _ = writeln!(
         t,
-        "joint slide-top: slider; object1 platform; object2 shoe; at {w} {} 0 axis 1 0 0; end",
+        "joint slide-top: slider; object1 platform; object2 shoe; at {w} {} 0 axis 1 0 0; end\n",
         num(top)
+    );
+    // Platform and shoe at the top, a pair of bars in the middle of each stage: in balance where the foot is at 1.1.
+    let load = (11 * stages + 2 * stages * stages) as f64;
+    let _ = writeln!(
+        t,
+        "spring pull: object2 foot; hinge 0 0 0  0 0 0; length 0.99; stiffness {}; end",
+        num(118.0 * load)
     );
     Ok(t)
 }

@@ -109,6 +109,13 @@ impl<'x, 't> Lowering<'x, 't> {
         Some(Sides { solids })
     }
 
+    /// A `during`, kept for the lint as well.
+    pub(super) fn during(&mut self, words: &'static BlockWords, clause: &Clause) -> Option<Interval> {
+        let during = self.read(words, clause, |r| r.interval())?;
+        self.timed.push((clause.span, during));
+        Some(during)
+    }
+
     /// Clauses that any joint or constraint may have. False when the clause is another.
     pub(super) fn joint_clause(
         &mut self,
@@ -124,7 +131,7 @@ impl<'x, 't> Lowering<'x, 't> {
         use Quantity::{Plain, Ratio};
         match self.file.str(clause.word) {
             "during" => {
-                joint.during = self.read(words, clause, |r| r.interval()).map(|i| (i.from, i.to));
+                joint.during = self.during(words, clause).map(|i| (i.from, i.to));
             }
             "rank" => joint.rank = self.read(words, clause, |r| r.rank()),
             "weight" => {

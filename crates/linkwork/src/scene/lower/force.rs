@@ -31,7 +31,7 @@ impl<'x, 't> Lowering<'x, 't> {
                     let frame = self.read(words, c, |r| r.choice("`world` or `solid`", &["world", "solid"]));
                     follows_solid = frame.is_some_and(|(word, _)| word == "solid");
                 }
-                _ => during = self.read(words, c, |r| r.interval()),
+                _ => during = self.during(words, c),
             }
         }
         if !seen.has("object") {
@@ -76,7 +76,7 @@ impl<'x, 't> Lowering<'x, 't> {
                 "damping" => {
                     damping = self.read(words, c, |r| r.not_negative("the damping", Quantity::Plain))
                 }
-                "during" => during = self.read(words, c, |r| r.interval()),
+                "during" => during = self.during(words, c),
                 _ => {}
             }
         }

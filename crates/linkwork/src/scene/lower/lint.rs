@@ -12,6 +12,7 @@ impl<'x, 't> Lowering<'x, 't> {
         self.lint_unused();
         self.lint_held();
         self.lint_surfaces();
+        self.lint_times();
         let empty = self.scene.mechanism.solid_count() == 0
             && self.scene.cloths.is_empty()
             && self.scene.tetras.is_empty();
@@ -56,6 +57,18 @@ impl<'x, 't> Lowering<'x, 't> {
         }
         for (code, span, message, hint) in found {
             self.report(Diagnostic::new(code, span, message).hint(hint));
+        }
+    }
+
+    /// What lasts less than a step may begin and end between two of them.
+    fn lint_times(&mut self) {
+        let step = self.scene.settings.step.unwrap_or(crate::StepConfig::default().dt);
+        let missed: Vec<Span> =
+            self.timed.iter().filter(|(_, during)| during.is_between(step)).map(|(span, _)| *span).collect();
+        for span in missed {
+            let message = format!("this falls between two steps of {step:.3} s: it never acts");
+            let hint = "let it last for a step at least, or set a shorter `step`";
+            self.report(Diagnostic::new(codes::BETWEEN_STEPS, span, message).hint(hint));
         }
     }
 

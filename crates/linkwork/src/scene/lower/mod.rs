@@ -24,6 +24,7 @@ use super::model::{Scene, Settings, Sources, Up};
 use super::parse;
 use super::syntax::{Block, Clause, File, Span};
 use super::vocabulary::{self, BlockWords, Nearest};
+use crate::force::Interval;
 use crate::mechanism::Mechanism;
 use crate::shape::Mesh;
 use names::Names;
@@ -77,6 +78,7 @@ pub fn lower(file: &File<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<
         pins: Vec::new(),
         errors_before: 0,
         swallowed: false,
+        timed: Vec::new(),
         scene: Scene {
             title: None,
             up: Up::default(),
@@ -122,6 +124,8 @@ pub(crate) struct Lowering<'x, 't> {
     errors_before: usize,
     /// A clause of the current block lost its `;` and sits inside another.
     swallowed: bool,
+    /// Every `during`, for the lint.
+    timed: Vec<(Span, Interval)>,
 }
 
 /// Which clauses a block has, by their place in the vocabulary, broken ones included.

@@ -5,22 +5,23 @@ use crate::solve::{Ranked, Work};
 use crate::state::State;
 
 impl Assembler<'_> {
-    /// From a least-squares pose of all rows to the best pose by rank. Each step is a damped two-rank solve, then the
-    /// primary rows are closed again; accepted only if the weighted secondary gaps fall, so it cannot run away.
+    /// From a least-squares pose of all rows to the best pose by rank and weight. Each step is a damped two-rank solve, then
+    /// the primary rows are closed again; accepted only if the weighted secondary gaps fall, so it cannot run away.
     pub(super) fn compromise(&mut self, state: &mut State) -> Outcome {
         let any = |primary: bool| self.rows.groups.iter().any(|g| g.is_primary() == primary);
-        // Nothing but secondary constraints of one weight: the plain least squares are the answer already.
         let weight = self.rows.groups.first().map_or(1.0, |g| g.weight);
         let alike = self.rows.groups.iter().all(|g| g.weight == weight);
-        if !any(false) || (!any(true) && alike) {
-            return Outcome::Conflict;
-        }
+        let ranked = any(true) && any(false);
         let before = state.clone();
-        if !self.close_primary(state) {
-            // The primary constraints conflict among themselves: the plain compromise stays.
+        if !(ranked && self.close_primary(state)) {
+            // One rank, or primary constraints that conflict among themselves: everybody shares, and where all weigh the
+            // same the plain least squares are the answer already.
             *state = before;
+            self.shared = !alike;
             self.fill(state);
-            return Outcome::Conflict;
+            if alike {
+                return Outcome::Conflict;
+            }
         }
         let mut ranked = Ranked::default();
         let mut merit = self.secondary_merit();

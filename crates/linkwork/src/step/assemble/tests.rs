@@ -174,7 +174,7 @@ fn gaps_are_shared_by_mass_or_by_mobility() {
         let a = m.add_solid(Solid::particle("a", 3.0).at(0.0, 0.0, 0.0)).unwrap();
         let b = m.add_solid(Solid::particle("b", 1.0).at(1.0, 0.0, 0.0)).unwrap();
         if let Some(move_a) = mobility {
-            m.edit_solid(a, |s| s.mobility = Some(Mobility { translate: move_a, rotate: 1.0 }));
+            m.alter_solid(a, |s| s.mobility = Some(Mobility { translate: move_a, rotate: 1.0 }));
         }
         m.add_joint(Joint::ball(point(a, 0.0, 0.0, 0.0), point(b, 0.0, 0.0, 0.0))).unwrap();
         let (report, s) = run(&m);

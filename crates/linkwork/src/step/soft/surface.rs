@@ -138,7 +138,8 @@ impl Soft {
                 Some(_) => (Vector::ZERO, 0.0),
                 None => (s.velocities[o.solid], s.spins[o.solid].length() * collider.reach),
             };
-            let ways = Ways { at, speed, spin, falls: 4.0 * self.h * self.h * gravity };
+            let ways =
+                Ways { at, speed, spin, falls: 4.0 * self.h * self.h * gravity, tolerance: config.tolerance };
             let mut guest = NONE;
             let moves = o.pose.is_none() && masses.moves(o.solid);
             let mut invite = |guests: &mut Vec<Guest>| {
@@ -147,13 +148,12 @@ impl Soft {
                 }
                 guest
             };
-            self.find_vertices(k, o, collider, &ways, s, config, &mut invite);
+            self.find_vertices(k, o, collider, &ways, s, &mut invite);
             self.find_faces(k, o, collider, &ways, s, &mut invite);
         }
         self.contacts.obstacles = obstacles;
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn find_vertices(
         &mut self,
         k: usize,
@@ -161,7 +161,6 @@ impl Soft {
         collider: &Collider,
         ways: &Ways,
         s: &State,
-        config: &StepConfig,
         invite: &mut impl FnMut(&mut Vec<Guest>) -> u32,
     ) {
         let (back, keep) = (ways.at.inverse(), 0.5 * o.thickness);
@@ -175,7 +174,7 @@ impl Soft {
             let ends = [i as u32, NONE, NONE, NONE];
             let nodes = [self.nodes[i], NONE, NONE, NONE];
             let near = Near::new(Kind::Vertex, ends, nodes, [1.0, 0.0, 0.0, 0.0], keep, o.friction);
-            let mut near = near.coming_out(d, 10.0 * config.tolerance);
+            let mut near = near.coming_out(d, 10.0 * ways.tolerance);
             (near.obstacle, near.guest) = (k as u32, invite(&mut self.contacts.guests));
             (near.p0, near.outside) = (p0, d > 0.0);
             self.contacts.near.push(near);
@@ -267,4 +266,5 @@ struct Ways {
     speed: Vector,
     spin: f64,
     falls: f64,
+    tolerance: f64,
 }

@@ -66,7 +66,7 @@ impl Tree {
     /// Lays it out: halves along the longest side, again and again.
     pub fn new(centers: &[Vector]) -> Self {
         let mut faces: Vec<u32> = (0..centers.len() as u32).collect();
-        let mut parts = vec![0..faces.len()];
+        let mut parts: Vec<std::ops::Range<usize>> = std::iter::once(0..faces.len()).collect();
         while let Some(part) = parts.pop() {
             if part.len() < 2 {
                 continue;
