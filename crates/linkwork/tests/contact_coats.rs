@@ -71,7 +71,7 @@ fn near(value: f64, right: f64, part: f64, what: &str) {
 #[test]
 fn dents_are_force_over_stiffness() {
     let (k, mass) = (2000.0, 3.0);
-    let c = 0.7 * 2.0 * (k * mass as f64).sqrt();
+    let c = 0.7 * 2.0 * f64::sqrt(k * mass);
     // A ball; a box, which every corner carries; a ball on a floor with a coat of its own, half as stiff.
     let ball = || PlacedShape::sphere(0.2);
     let block = || PlacedShape::cuboid(0.6, 0.4, 0.5);
@@ -96,7 +96,7 @@ fn dents_are_force_over_stiffness() {
 /// The largest distance from the closed form of a mass that swings within its coat, over two seconds.
 fn off_closed_form(k: f64, ratio: f64, dt: f64) -> f64 {
     let mass = 2.0;
-    let w = (k / mass as f64).sqrt();
+    let w = f64::sqrt(k / mass);
     let c = 2.0 * ratio * w * mass;
     let (dent, swing) = (mass * G / k, 0.5 * mass * G / k);
     let mut m = ground(&[coat("a", k, c)]);
@@ -160,7 +160,7 @@ fn coats_of_any_stiffness_are_calm() {
         for (j, shape) in shapes.iter().enumerate() {
             for (damping, dt) in [(0.0, DT), (0.3, DT), (3.0, DT), (0.0, 4.0 * DT), (100.0, 0.3 * DT)] {
                 let mass = 1.5;
-                let mut m = ground(&[coat("a", k, damping * (k * mass as f64).sqrt())]);
+                let mut m = ground(&[coat("a", k, damping * f64::sqrt(k * mass))]);
                 let id = add(&mut m, shape.clone(), mass, [0.0, 0.6, 0.0], 0);
                 m.edit_solid(id, |s| (s.velocity, s.spin) = (Vector::X, Vector::new(0.3, 0.5, 1.0)));
                 let mut run = Run::new(&m);
