@@ -26,8 +26,7 @@ const GAP_PIECES: usize = 64;
 const OFF_LAW: f64 = 100.0;
 /// That many times more substeps are tried for it.
 const OFF_LAW_PIECES: usize = 2;
-/// What sinks in by more than this part of its size in a step was met where nobody expected it; so many substeps are tried.
-const SUNK: f64 = 0.01;
+/// Things that are much deeper in each other than before (`Touch::sank`) are worth so many times more substeps.
 const SUNK_PIECES: usize = 16;
 /// Gaps of this share of the island's size are no error of any length: what contradicts itself so much jams.
 const JAM: f64 = 0.01;
@@ -516,7 +515,7 @@ impl Outcome {
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
         let residual = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
         self.off_law = if few { 0.0 } else { residual / (OFF_LAW * whole.c.tolerance) };
-        self.sunk = if few || self.contacts.heaps > 0 { 0.0 } else { w.touch.sank() / SUNK };
+        self.sunk = if few || self.contacts.heaps > 0 { 0.0 } else { w.touch.sank() };
         // Joints that were closed before the step moved solids without time: it counts from there.
         let closed = std::mem::take(&mut w.closed);
         let (from, ledger) = if self.done.closed {

@@ -80,6 +80,8 @@ pub(super) struct Contact {
     pub total: [f64; 3],
     /// Takes part in the solve.
     pub taken: bool,
+    /// It pushed at some time in the stage.
+    pub pushes: bool,
 }
 
 impl Contact {
@@ -168,7 +170,8 @@ pub(crate) struct Touch {
     solid_pairs: Vec<[u32; 2]>,
     /// Such pairs, and what an exact solve of them costs.
     costed: (Vec<[u32; 2]>, usize),
-    /// How deep things are in each other, in units of their size: when the step began, if that is known, and at its end.
+    tolerance: f64,
+    /// How deep things are in each other (`depth`): when the step began, if that is known, and at its end.
     sunk_before: f64,
     sunk: f64,
     /// Energy that pushing out brought in this step.

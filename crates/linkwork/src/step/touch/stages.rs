@@ -8,6 +8,9 @@ use crate::state::State;
 use crate::step::free::Wrench;
 use crate::step::{IslandWork, Piece};
 
+/// What sinks in by more than this part of its size in a step was met where nobody expected it.
+const SUNK: f64 = 0.01;
+
 /// How far a pair may come together in `h`, at most.
 pub(super) fn approach(m: &crate::Mechanism, s: &State, h: f64, pair: &Pair, all: &Colliders) -> f64 {
     let [a, b] = pair.solids;
@@ -40,6 +43,7 @@ impl IslandWork {
             return false;
         }
         self.detect_ahead(piece, s);
+        self.touch.tolerance = piece.c.tolerance;
         self.touch.note_depth();
         let deep = |t: &Touch| t.contacts.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
         let pushed = deep(&self.touch);
@@ -365,12 +369,14 @@ impl IslandWork {
 }
 
 impl Touch {
-    /// How deep things are in each other, in units of their size.
+    /// How deep things are in each other, in units of what a step should not let pass: a part of their size, or a thousand
+    /// tolerances.
     fn depth(&self) -> f64 {
         let mut deepest = 0.0_f64;
         for c in self.contacts.iter().filter(|c| !c.coated && c.gap < 0.0) {
             let size = self.pairs[c.pair].colliders.map(|k| self.colliders.all[k as usize].size);
-            deepest = deepest.max(-c.gap / size[0].min(size[1]).max(1e-9));
+            let seen = (SUNK * size[0].min(size[1])).min(1e3 * self.tolerance);
+            deepest = deepest.max(-c.gap / seen.max(1e-9));
         }
         deepest
     }
@@ -382,7 +388,7 @@ impl Touch {
         }
     }
 
-    /// By how much deeper things are at the end of a step, in units of their size.
+    /// By how much deeper things are at the end of a step, in the same units.
     pub(in crate::step) fn sank(&self) -> f64 {
         self.sunk - self.sunk_before.max(0.0)
     }
@@ -406,7 +412,9 @@ impl Touch {
     /// Gaps as they are at `s`, of points that push on something that turned so far that a line is not good enough: corners
     /// go round in circles, and rows that are linear in the displacement would lift what rocks on them.
     fn measure(&mut self, piece: &Piece, s: &State, round: usize) {
-        self.contacts.iter_mut().for_each(|c| c.measured = f64::NAN);
+        for c in &mut self.contacts {
+            (c.measured, c.pushes) = (f64::NAN, c.pushes || c.applied[0] > 0.0);
+        }
         if round == 0 {
             return;
         }
@@ -426,9 +434,9 @@ impl Touch {
             });
             let deep = own.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
             let bends = bend[0] + bend[1] > 1e-3 * piece.c.tolerance;
-            // All that take part, pushing or not: who was measured while it pushed and believed a line when it let go would
-            // come and go for ever.
-            if deep || !bends || !own.iter().any(|c| c.taken) {
+            // Once it pushed it is measured, pushing or not: who believed a line as soon as it let go would come and go for
+            // ever.
+            if deep || !bends || !own.iter().any(|c| c.pushes) {
                 continue;
             }
             let poses = [0, 1].map(|side| Self::pose(&of, side, s));
