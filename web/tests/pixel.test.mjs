@@ -82,6 +82,7 @@ async function drag(page) {
 for (const [name, scene] of [['characters', () => 'scenes/characters.lw'], ['the (6,96) ladder', () => join(folder, 'ladder.lw')]]) {
   test(`from the pointer to the picture: ${name}`, async (t) => {
     const server = await serve(scene());
+    t.after(() => server.stop());
     const page = await open(server.address);
     const times = await drag(page);
     const at = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))];
@@ -92,12 +93,12 @@ for (const [name, scene] of [['characters', () => 'scenes/characters.lw'], ['the
     assert.ok(at(0.5) < 30_000, `p50 ${at(0.5)} ms`);
     assert.deepEqual(page.complaints, []);
     await page.close();
-    server.stop();
   });
 }
 
-test('a thousand solids are a few draw calls, and a thousand rows scroll', async () => {
+test('a thousand solids are a few draw calls, and a thousand rows scroll', async (t) => {
   const server = await serve(join(folder, 'ladder.lw'));
+  t.after(() => server.stop());
   const page = await open(server.address);
   await command(page, { do: 'run', on: false });
   await drawn(page, 2);
@@ -132,5 +133,4 @@ test('a thousand solids are a few draw calls, and a thousand rows scroll', async
   assert.ok(await page.locator(`.list.solids > li[data-solid="${last - 1}"]`).isVisible());
   assert.deepEqual(page.complaints, []);
   await page.close();
-  server.stop();
 });
