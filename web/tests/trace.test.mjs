@@ -186,8 +186,9 @@ joint j4: pin; object2 c; at 2 0 0 axis 0 0 1; end
   assert.deepEqual(page.complaints, []);
 });
 
-test('points that leave their path outlive a reload of the page, in their own scene only', async () => {
+test('points that leave their path outlive a reload of the page, in their own scene only', async (t) => {
   const other = await serve('scenes/watt.lw');
+  t.after(() => other.stop());
   const own = await open(other.address);
   const kept = () => own.evaluate(() => linkwork.traces.traces.map((t) => [t.place.solid, ...t.place.local.toArray()]));
   const made = await own.evaluate(() => {
@@ -207,5 +208,4 @@ test('points that leave their path outlive a reload of the page, in their own sc
   await ready(own);
   assert.deepEqual(await kept(), []);
   await own.close();
-  other.stop();
 });

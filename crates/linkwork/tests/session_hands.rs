@@ -66,6 +66,12 @@ fn the_grabbed_point_meets_the_pointer_and_loops_stay_closed() {
     for mode in [Mode::Kinematic, Mode::Dynamic] {
         for (scene, solid, local, by) in DRAGS {
             let mut s = open(scene);
+            if *scene == "reach" {
+                // A target that goes round would take the arm out of the hand's reach.
+                let text = s.text().replace("trajectory round;", "fixed; at 0.9 1.1 0.55;");
+                assert_ne!(text, s.text());
+                do_it(&mut s, Command::SetText { text });
+            }
             let solid = if solid.is_empty() { last_solid(&s) } else { solid.to_string() };
             do_it(&mut s, Command::Mode { mode });
             do_it(&mut s, Command::Run { on: true });
