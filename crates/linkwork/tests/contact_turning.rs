@@ -103,7 +103,7 @@ fn it_keeps_angular_momentum() {
     m.gravity = Vector::ZERO;
     for (x, v, spin) in [(-1.0, 2.0, Vector::new(3.0, 5.0, 1.0)), (1.0, -2.0, Vector::new(-1.0, 2.0, 0.0))] {
         let id = ball(&mut m, 0.3, Vector::new(v, 0.0, 0.0), spin);
-        m.edit_solid(id, |s| s.pose.translation = Vector::new(x, 3.0 + 0.05 * x, 0.0));
+        m.edit_solid(id, |s| s.pose.translation = Vector::new(x, 3.0 + 0.05 * x, 0.0)).unwrap();
     }
     let (mut state, mut work) = (State::new(&m), Workspace::new());
     let before = linkwork::measure::momentum(&m, &state);

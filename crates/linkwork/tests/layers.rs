@@ -114,7 +114,7 @@ fn nothing_soft_passes_through_a_sheet_at_20_metres_a_second() {
     let bodies = [
         "cloth b: grid 6 6 spacing 0.05; turn 1 0 0 90 deg; mass 0.05; stretch 300 0.5; shear 100 0.2; thickness 0.005",
         "cloth b: grid 6 6 spacing 0.05; mass 0.05; stretch 300 0.5; shear 100 0.2; thickness 0.005",
-        "cloth b: grid 8 1 spacing 0.05; mass 0.05; stretch 300 0.5; thickness 0.005",
+        "cloth b: grid 5 1 spacing 0.05; mass 0.05; stretch 300 0.5; thickness 0.005",
         "tetra b: grid 3 3 3 spacing 0.06; mass 0.05; stretch 300 0.5; thickness 0.005",
     ];
     for body in bodies {

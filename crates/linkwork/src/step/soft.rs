@@ -208,6 +208,10 @@ pub(crate) struct Soft {
     /// Pairs of springs, and how often room was made for others in this step.
     springs: Vec<[u32; 2]>,
     widened: usize,
+    /// The matrix has room for more than springs; the other pattern; and what is wanted of it.
+    is_wide: bool,
+    spare: room::Room,
+    wanted: Vec<[u32; 2]>,
     factor: Factor,
     /// The factor is `A` of the step, and answers pushes.
     responds: bool,
@@ -340,7 +344,8 @@ impl Soft {
         c: &StepConfig,
         h: f64,
     ) {
-        (self.h, self.responds, self.widened, self.is_first) = (h, false, 0, true);
+        (self.h, self.responds, self.is_first) = (h, false, true);
+        self.narrow();
         self.origin.clone_from(&s.centers);
         self.report = SoftReport { springs: self.lines.len(), ..SoftReport::default() };
         for (n, &i) in self.solids.iter().enumerate() {

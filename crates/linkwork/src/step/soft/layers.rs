@@ -60,13 +60,20 @@ impl Surface {
             bits
         });
         let owned = owned.collect();
+        // Halves of halves of the first places: what a step does must not depend on where a tree was planted.
+        let center = |f: &[u32; 3]| {
+            let own = f.iter().filter(|i| **i != NONE);
+            let at = own.clone().map(|i| m.solids()[*i as usize].pose.translation);
+            at.sum::<Vector>() / own.count().max(1) as f64
+        };
+        let tree = Tree::new(&faces.iter().map(center).collect::<Vec<_>>());
         let shortest = mesh.springs.iter().map(|s| s.length).fold(f64::INFINITY, f64::min);
         let own = mesh.material.and_then(|k| m.materials.get(k.0 as usize)).cloned().unwrap_or_default();
         Self {
             solids: soft.range(),
             faces,
             owned,
-            tree: Tree::default(),
+            tree,
             thickness: mesh.thickness,
             friction: own.friction,
             itself: (mesh.collide == Collide::All).then_some(mesh.thickness.min(FOLD * shortest)),
@@ -147,9 +154,6 @@ impl Soft {
         for k in 0..surfaces.len() {
             let own = &mut surfaces[k];
             if let Some(keep) = own.itself.filter(|t| *t > 0.0) {
-                if own.tree.is_empty() {
-                    own.plant(self);
-                }
                 let grow = 0.5 * (1.0 + MARGIN) * keep;
                 let with = self.mean_way(&own.solids);
                 let mut tree = std::mem::take(&mut own.tree);
@@ -167,9 +171,6 @@ impl Soft {
     /// The same between different bodies.
     fn find_others(&mut self, surfaces: &mut [Surface], c: &StepConfig, known: &mut BTreeSet<[u32; 4]>) {
         for own in surfaces.iter_mut().filter(|s| s.itself.is_some()) {
-            if own.tree.is_empty() {
-                own.plant(self);
-            }
             let grow = 0.5 * (1.0 + MARGIN) * own.thickness;
             let mut tree = std::mem::take(&mut own.tree);
             tree.fit(|f| own.sweep(f, self, Vector::ZERO, grow));
@@ -302,9 +303,6 @@ impl Soft {
 impl Surface {
     /// Boxes around faces in a shape's frame, on their way relative to it.
     pub fn fit_moving(&mut self, soft: &Soft, back: &Pose, way: impl Fn(usize) -> Vector, grow: f64) {
-        if self.tree.is_empty() {
-            self.plant(soft);
-        }
         let faces = &self.faces;
         self.tree.fit(|f| {
             let mut b = Bounds::NOTHING;
@@ -315,14 +313,6 @@ impl Surface {
             }
             b.grown(grow)
         });
-    }
-
-    fn plant(&mut self, soft: &Soft) {
-        let center = |f: &[u32; 3]| {
-            let own = f.iter().filter(|i| **i != NONE);
-            own.clone().map(|i| soft.origin[*i as usize]).sum::<Vector>() / own.count().max(1) as f64
-        };
-        self.tree = Tree::new(&self.faces.iter().map(center).collect::<Vec<_>>());
     }
 }
 

@@ -1,14 +1,26 @@
 //! Room in the matrix for what touches: layers that meet couple vertices that no spring does.
 //!
 //! A new pattern wants a new analysis, which takes about as long as a factorisation; so room is made for all rows that are
-//! close to acting, a few times in a step at most, and kept until the next time. A row without room is outweighed on the
-//! diagonal, which is right but slower.
+//! close to acting, a few times in a step at most. A row without room is outweighed on the diagonal, which is right but
+//! slower. Every step begins with the springs' own pattern, and the last wider one is kept beside it: which of them a step has, and
+//! so the order of its sums, depends on nothing but the state that it starts from.
 
 use super::Soft;
 use super::contact::Near;
+use super::factor::Factor;
 
 /// So often in a step.
 const TIMES: usize = 3;
+
+/// A pattern of the matrix.
+#[derive(Default)]
+pub(super) struct Room {
+    /// Pairs of nodes that it couples, in order, where they are in it (first node and place), and which of them springs have.
+    pub coupled: Vec<[u32; 2]>,
+    pub pairs: Vec<(u32, u32)>,
+    pub own: Vec<u32>,
+    pub factor: Factor,
+}
 
 impl Soft {
     /// Lays out the matrix for the pairs in `coupled`.
@@ -42,12 +54,36 @@ impl Soft {
             return;
         }
         self.widened += 1;
-        self.coupled.clone_from(&self.springs);
+        let mut wanted = std::mem::take(&mut self.wanted);
+        wanted.clone_from(&self.springs);
         for near in self.contacts.near.iter().filter(|n| n.is_close()) {
-            self.coupled.extend(near.pairs().map(|(a, b)| [a.min(b), a.max(b)]));
+            wanted.extend(near.pairs().map(|(a, b)| [a.min(b), a.max(b)]));
         }
-        self.coupled.sort_unstable();
-        self.coupled.dedup();
-        self.lay_out(true);
+        wanted.sort_unstable();
+        wanted.dedup();
+        if !std::mem::replace(&mut self.is_wide, true) {
+            self.swap_rooms();
+        }
+        if self.coupled != wanted {
+            self.coupled.clone_from(&wanted);
+            self.lay_out(true);
+        }
+        self.wanted = wanted;
+    }
+
+    /// Back to the pattern of the springs.
+    pub(super) fn narrow(&mut self) {
+        self.widened = 0;
+        if std::mem::take(&mut self.is_wide) {
+            self.swap_rooms();
+        }
+    }
+
+    fn swap_rooms(&mut self) {
+        let Room { coupled, pairs, own, factor } = &mut self.spare;
+        std::mem::swap(coupled, &mut self.coupled);
+        std::mem::swap(pairs, &mut self.pairs);
+        std::mem::swap(own, &mut self.own);
+        std::mem::swap(factor, &mut self.factor);
     }
 }

@@ -87,10 +87,6 @@ impl Tree {
         Self { faces, boxes }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.faces.is_empty()
-    }
-
     fn root(&self) -> Option<Node> {
         (!self.faces.is_empty()).then_some(Node { at: 0, first: 0, end: self.faces.len() as u32 })
     }
