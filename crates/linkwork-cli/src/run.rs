@@ -441,12 +441,7 @@ impl Simulated<'_> {
                 "dent_max": t.contacts_max.dent, "dent_end": t.contacts_end.dent, "residual_max": t.contacts_max.residual,
                 "cone_violation_max": t.contacts_max.cone_violation, "pairs": self.pairs,
             },
-            "soft": {
-                "springs": t.soft.springs, "limited_max": t.soft.limited, "excess_max": t.soft.excess,
-                "strain_max": t.soft.strain, "contacts_max": t.soft.contacts,
-                "penetration_max": t.soft.penetration, "rounds_max": t.soft.rounds,
-                "factors_max": t.soft.factors, "unsolved": t.soft.unsolved,
-            },
+            "soft": self.soft_json(),
             "outcome": t.outcome(),
             "interrupted": t.ended == Ended::Interrupted,
             "rejected": self.rejected(),
@@ -464,6 +459,16 @@ impl Simulated<'_> {
             report.extend(more);
         }
         report
+    }
+
+    fn soft_json(&self) -> Value {
+        let soft = &self.totals.soft;
+        json!({
+            "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
+            "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
+            "tangled_max": soft.tangled, "stopped": soft.stopped, "rounds_max": soft.rounds,
+            "factors_max": soft.factors, "unsolved": soft.unsolved,
+        })
     }
 
     fn text(&self, paint: Paint) -> String {

@@ -38,10 +38,8 @@ struct Passes {
     newton: String,
 }
 
-/// Passes per frame of the monocycle, and passes of chains beside Newton's method.
-pub fn passes(bench: &Bench) -> Result<Found, Failure> {
-    let p: Passes = bench.parameters()?;
-    let mut found = Found::default();
+/// The monocycle as the paper drives it: its wheel on a rail, turned by friction.
+fn on_a_rail(bench: &Bench, p: &Passes) -> Result<Mechanism, Failure> {
     let mut m = bench.mechanism(&p.scene)?;
     let wheel = bench.solid(&m, &p.rolls)?;
     let at = m.solid(wheel).pose.translation;
@@ -60,6 +58,14 @@ pub fn passes(bench: &Bench) -> Result<Found, Failure> {
         during: None,
     })
     .map_err(|e| bench.bad(e))?;
+    Ok(m)
+}
+
+/// Passes per frame of the monocycle, and passes of chains beside Newton's method.
+pub fn passes(bench: &Bench) -> Result<Found, Failure> {
+    let p: Passes = bench.parameters()?;
+    let mut found = Found::default();
+    let m = on_a_rail(bench, &p)?;
     let mut rows = Vec::new();
     let mut chart = Chart {
         title: "Passes per frame".into(),

@@ -51,6 +51,17 @@ impl Track {
     }
 }
 
+/// Gives all trajectories these places, times a factor.
+fn scale_ways(bench: &Bench, m: &mut Mechanism, ways: &[Vec<Vector>], by: f64) -> Result<(), Failure> {
+    for (t, way) in ways.iter().enumerate() {
+        m.edit_trajectory(TrajectoryId(t as u32), |t| {
+            t.keys.iter_mut().zip(way).for_each(|(k, at)| k.position = *at * by);
+        })
+        .map_err(|e| bench.bad(e))?;
+    }
+    Ok(())
+}
+
 pub fn run(bench: &Bench) -> Result<Found, Failure> {
     let p: Parameters = bench.parameters()?;
     let mut m = bench.mechanism(&p.scene)?;
@@ -72,12 +83,7 @@ pub fn run(bench: &Bench) -> Result<Found, Failure> {
     for bar in &p.bars {
         // Lengths of the world, gravity and the hand's way, in those of the scene.
         m.gravity = gravity * (p.bar / bar);
-        for (t, way) in ways.iter().enumerate() {
-            m.edit_trajectory(TrajectoryId(t as u32), |t| {
-                t.keys.iter_mut().zip(way).for_each(|(k, at)| k.position = *at * (p.bar / bar));
-            })
-            .map_err(|e| bench.bad(e))?;
-        }
+        scale_ways(bench, &mut m, &ways, p.bar / bar)?;
         for rate in &p.rates {
             let steps = (p.seconds * rate).round() as usize;
             bench.at(format!("bars of {bar} m at {rate} Hz"));
