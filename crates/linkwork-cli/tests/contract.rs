@@ -1,8 +1,6 @@
 //! Exit codes, messages and JSON that scripts rely on, and input that no program should be given.
 
-mod common;
-
-use common::{command, folder, linkwork, linkwork_with, root, text};
+use crate::common::{command, folder, linkwork, linkwork_with, root, text};
 use std::io::Read;
 use std::process::Stdio;
 

@@ -1,8 +1,6 @@
 //! `linkwork lab`: the list, verdicts that follow the thresholds, reports, and data that cannot be used.
 
-mod common;
-
-use common::{folder, linkwork, root, text};
+use crate::common::{folder, linkwork, root, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,14 +1,12 @@
 //! Sessions recorded by the library are repeated by the command.
 
-mod common;
-
-use common::{folder, linkwork, linkwork_with, text};
+use crate::common::{folder, linkwork, linkwork_with, text};
 use linkwork::Session;
 use linkwork::session::{Command, GripMode};
 
 /// A session on the four-bar linkage: a drag, an edit, a release.
 fn recorded() -> (Session, String) {
-    let scene = std::fs::read_to_string(common::root().join("scenes/fourbar.lw")).unwrap();
+    let scene = std::fs::read_to_string(crate::common::root().join("scenes/fourbar.lw")).unwrap();
     let mut s = Session::open(&scene, &mut |_| Err("no files".into())).unwrap();
     let grab = Command::Grab {
         hand: 1,

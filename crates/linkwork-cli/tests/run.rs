@@ -1,8 +1,6 @@
 //! `run` and `compare` as scripts use them: fields, columns, animations, snapshots, words and exit codes.
 
-mod common;
-
-use common::{folder, linkwork, linkwork_with, root, text};
+use crate::common::{folder, linkwork, linkwork_with, root, text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -255,7 +253,7 @@ fn a_restored_snapshot_has_the_same_future() {
     std::fs::write(&spring, text_of_spring).unwrap();
     let state = folder.join("half.lws");
     let few = ["scenes/fourbar.lw", "scenes/snake.lw", "scenes/cardan-shaft.lw", text(&spring)];
-    let all = common::scenes();
+    let all = crate::common::scenes();
     let by_default = all.iter().map(|s| (text(s), vec!["variational".to_owned()], "0.4", "0.2"));
     for (scene, methods, twice, once) in few.map(|s| (s, methods(), "2", "1")).into_iter().chain(by_default) {
         for method in methods {
@@ -508,7 +506,7 @@ fn comparisons_have_a_table_and_a_page() {
 
 #[test]
 fn every_scene_runs() {
-    for scene in common::scenes() {
+    for scene in crate::common::scenes() {
         let name = scene.strip_prefix(root()).unwrap();
         let run = linkwork(&["run", text(name), "--seconds", "0.2", "--json"]);
         assert_eq!(run.code, 0, "{}: {}", name.display(), run.stderr);

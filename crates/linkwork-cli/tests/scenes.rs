@@ -1,8 +1,6 @@
 //! Every scene of the repository through every command.
 
-mod common;
-
-use common::{folder, linkwork, linkwork_with, scenes, text};
+use crate::common::{folder, linkwork, linkwork_with, scenes, text};
 
 #[test]
 fn every_scene_checks_and_assembles() {
@@ -123,12 +121,13 @@ fn the_acrobats_take_at_most_six_iterations() {
 #[test]
 fn the_readme_shows_what_happens() {
     let folder = folder("readme");
-    let readme = std::fs::read_to_string(common::root().join("README.md")).unwrap();
+    let readme = std::fs::read_to_string(crate::common::root().join("README.md")).unwrap();
     let block =
         |fence: &str| readme.split(fence).nth(1).and_then(|t| t.split("```").next()).expect("a block");
     std::fs::write(folder.join("four-bar.lw"), block("```lw\n")).unwrap();
-    let run =
-        common::command(&["assemble", "four-bar.lw", "-o", "four-bar.svg"]).current_dir(&folder).output();
+    let run = crate::common::command(&["assemble", "four-bar.lw", "-o", "four-bar.svg"])
+        .current_dir(&folder)
+        .output();
     let shown = String::from_utf8(run.unwrap().stdout).unwrap();
     let untimed = |t: &str| -> Vec<String> {
         let line = |l: &str| match (l.starts_with("  ok"), l.starts_with("  largest gap")) {

@@ -1,9 +1,7 @@
 //! Rough edges of the command line: numbers as in scenes, outputs that spare inputs, signals, tables of joints, parameters of
 //! methods.
 
-mod common;
-
-use common::{command, folder, linkwork, linkwork_with};
+use crate::common::{command, folder, linkwork, linkwork_with};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;

@@ -2,9 +2,7 @@
 //! radii of Hoberman's ring, a delta robot's forward kinematics. And that the scenes which are driven by contact, and the
 //! challenges, do what their comments promise.
 
-mod common;
-
-use common::{read, start, text};
+use crate::common::{read, start, text};
 use linkwork::{JointId, Mechanism, SolidId, State, StepConfig, Vector, Workspace, step};
 use std::f64::consts::{PI, TAU};
 

@@ -1,9 +1,6 @@
 //! Solids that touch: closed forms at 1/60 s, and better with shorter steps.
 
-#[path = "common/ground.rs"]
-mod ground;
-
-use ground::{add, floor};
+use crate::ground::{add, floor};
 use linkwork::{
     Frame, Joint, Material, MaterialId, Mechanism, Mesh, PlacedShape, Pose, Rotation, Solid, SolidId, State,
     StepConfig, StepReport, Vector, Workspace, step,

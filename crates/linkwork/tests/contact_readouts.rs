@@ -1,9 +1,6 @@
 //! What contact tells: points, forces of pairs, events and impulses, held against closed forms.
 
-#[path = "common/ground.rs"]
-mod ground;
-
-use ground::{add, floor};
+use crate::ground::{add, floor};
 use linkwork::contact::{ContactEvent, ContactEventKind, ContactEvents};
 use linkwork::{
     Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, StepReport, Vector, Workspace,

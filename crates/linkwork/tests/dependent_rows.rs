@@ -4,9 +4,7 @@
 //!
 //! Energies are compared as shares of what the motion turns over ([`Energies::range`]), except where the text says otherwise.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use linkwork::math::log;
 use linkwork::measure::Meter;
 use linkwork::solve::SolverKind;
@@ -514,13 +512,13 @@ fn a_four_bar_with_a_short_coupler_rests() {
 /// no longer have, and assembly finds one by walking along it: no luck needed (finding F23).
 #[test]
 fn a_linkage_off_its_special_lengths_closes_elsewhere_on_its_way() {
-    let text = common::text("bricard");
+    let text = crate::common::text("bricard");
     let mut faults = Faults::new();
     for off in [5e-4, 7e-4, 1e-3, 1.5e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.015, 0.02, 0.03, 0.05] {
         for length in [1.0 + off, 1.0 - off] {
             let longer = text.replace("frame1 -1 0 0 axis", &format!("frame1 -{length} 0 0 axis"));
             assert_ne!(longer, text);
-            let m = common::read(&longer);
+            let m = crate::common::read(&longer);
             let mut s = State::new(&m);
             let report = linkwork::assemble(&m, &mut s, &Default::default());
             let good = report.outcome == linkwork::Outcome::Ok && report.restarts == 0;

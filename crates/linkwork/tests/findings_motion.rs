@@ -1,9 +1,7 @@
 //! Findings F1 to F3 and F6 to F10: wrong motion, a test each. (F4 and F5 are in `dependent_rows.rs`.) Each header tells what
 //! was seen before the repair.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use linkwork::formats::snapshot;
 use linkwork::measure::energy;
 use linkwork::{

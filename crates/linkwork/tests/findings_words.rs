@@ -1,9 +1,7 @@
 //! Findings F11, F13, F27 and F28 as far as they are the library's: what is reported must be what is. Each header tells what
 //! was seen before the repair.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use linkwork::rows::Gaps;
 use linkwork::session::{Command, ReplayError, Session, replay};
 use linkwork::solve::SolverKind;

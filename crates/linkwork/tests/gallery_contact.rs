@@ -4,9 +4,7 @@
 //! The snake's sizes were fitted to the times of the paper's pictures, which gives none: its test keeps what the scene shows,
 //! and is no evidence for the paper's times. The order of events is the paper's.
 
-mod common;
-
-use common::{Energies, read, run_watched, start, text};
+use crate::common::{Energies, read, run_watched, start, text};
 use linkwork::{Mechanism, SolidId, State, StepConfig, Vector};
 
 /// Joints stay closed to this, metres and radians.

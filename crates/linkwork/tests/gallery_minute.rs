@@ -1,8 +1,6 @@
 //! A minute of every scene in the gallery: none lies dead, none leaves the view, unless that is what it shows.
 
-mod common;
-
-use common::{Case, Faults, gallery, read_scene};
+use crate::common::{Case, Faults, gallery, read_scene};
 use linkwork::measure::energy;
 use linkwork::session::{Command, Session};
 use linkwork::{AssembleConfig, State, StepConfig, Vector, Workspace, assemble, step};
@@ -127,7 +125,7 @@ fn no_scene_lies_dead_or_leaves_the_view() {
 /// The session took away the speeds of every scene whose start has to be assembled; a run kept them.
 #[test]
 fn scenes_that_start_with_a_speed_do_so_in_a_session_too() {
-    let text = common::text("figure2");
+    let text = crate::common::text("figure2");
     let mut s = Session::open(&text, &mut |_| Err("none".into())).unwrap();
     s.apply(Command::Run { on: true }).unwrap();
     for _ in 0..60 {

@@ -2,9 +2,7 @@
 //! solver keeps to on every feature of the language: numbers stay numbers, gaps are met or told, nothing makes energy.
 //! One walk over `scenes/features/` and the gallery for each.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use linkwork::formats::snapshot;
 use linkwork::scene::fmt;
 use linkwork::solve::SolverKind;
@@ -17,7 +15,7 @@ fn feature_scenes_are_in_order() {
     let mut faults = Faults::new();
     let cases = features();
     for case in &cases {
-        let (_, report) = linkwork::scene::load(&case.text, &mut common::mesh_file);
+        let (_, report) = linkwork::scene::load(&case.text, &mut crate::common::mesh_file);
         let codes: Vec<&str> = report.diagnostics.iter().map(|d| d.code).collect();
         // A free solid is an island, too, and what touches nothing falls for ever.
         let free = ["features/islands", "features/collide-none"].contains(&case.name.as_str());

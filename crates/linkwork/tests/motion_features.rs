@@ -1,8 +1,7 @@
 //! Everything that acts, under every method: bounds, motors, springs, soft joints, trajectories, time intervals, abilities
 //! to move; every solver; redundant and singular mechanisms.
 
-mod motion;
-
+use crate::motion::*;
 use linkwork::math::exp;
 use linkwork::measure::Meter;
 use linkwork::solve::SolverKind;
@@ -12,7 +11,6 @@ use linkwork::{
     Direction, Drive, DriveAim, Frame, Joint, Kernel, Mechanism, Method, Mobility, Rotation, Solid, SolidId,
     Spring, State, TrajectoryId, Vector, Workspace, step,
 };
-use motion::*;
 
 /// The methods that these tests ask: all but Euler's explicit scheme, which gains energy by itself.
 fn asked() -> Vec<(&'static str, Method)> {

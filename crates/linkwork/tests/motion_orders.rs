@@ -1,12 +1,10 @@
 //! Orders of convergence: what halving the step does to the error, for every method, against motions that are known.
 //!
-//! `cargo test -p linkwork --test motion_orders -- --nocapture` prints the table of docs/methods.md.
+//! `cargo test -p linkwork --test all motion_orders:: -- --nocapture` prints the table of docs/methods.md.
 
-mod motion;
-
+use crate::motion::*;
 use linkwork::Method;
 use linkwork::step::{Integrator, Relaxation, StepConfig};
-use motion::*;
 
 /// Observed orders from dt to dt/2 and from dt/2 to dt/4, and the last error.
 fn orders(known: &Known, method: Method) -> ([f64; 2], f64) {

@@ -1,15 +1,13 @@
 //! Robustness: fast spins, uneven masses, stiff springs, long steps. What must never blow up does not, and what is known
 //! to is listed by name.
 
-mod motion;
-
+use crate::motion::*;
 use linkwork::measure::Meter;
 use linkwork::step::{Relaxation, StepConfig};
 use linkwork::{
     Frame, Joint, MassProperties, Matrix, Mechanism, Method, Solid, SolidId, Spring, State, Vector,
     Workspace, step,
 };
-use motion::*;
 
 /// Methods that may blow up, and the reason.
 const MAY_BLOW_UP: [(&str, &str); 3] = [

@@ -1,12 +1,10 @@
 //! Random mutants of every scene under random methods, solvers and steps: whatever is asked, numbers stay numbers, nothing
 //! hangs, a rejected step leaves the state alone, and what nothing feeds does not gain energy without a word.
 //!
-//! `LINKWORK_MUTANTS=3000 cargo test --release -p linkwork --test mutants` tries more of them than the ordinary 300, and
-//! `LINKWORK_MUTANT=17 cargo test -p linkwork --test mutants -- --nocapture` shows one of them step by step.
+//! `LINKWORK_MUTANTS=3000 cargo test --release -p linkwork --test all mutants::` tries more of them than the ordinary 300, and
+//! `LINKWORK_MUTANT=17 cargo test -p linkwork --test all mutants:: -- --nocapture` shows one of them step by step.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use linkwork::math::Random;
 use linkwork::solve::SolverKind;
 use linkwork::{

@@ -209,6 +209,25 @@ fn files_can_be_held_in_the_head() {
     }
 }
 
+/// One program runs all tests of a crate; a file that it does not list would never run.
+#[test]
+fn every_test_file_is_run() {
+    for name in ["linkwork", "linkwork-cli"] {
+        let folder = root().join("crates").join(name);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let listed = fs::read_to_string(folder.join("tests/all.rs")).expect("the list of tests");
+        for entry in fs::read_dir(folder.join("tests")).expect("the tests") {
+            let path = entry.expect("an entry").path();
+            let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("").to_owned();
+            if path.extension().is_some_and(|e| e == "rs")
+                && !manifest.contains(&format!("name = \"{stem}\""))
+            {
+                assert!(listed.contains(&format!("mod {stem};")), "{} is run by nothing", path.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn every_scene_says_what_it_shows() {
     let mut scenes = Vec::new();

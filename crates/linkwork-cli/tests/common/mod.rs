@@ -1,5 +1,4 @@
 //! Runs the built binary the way a user or a script does.
-#![allow(dead_code)]
 
 use serde_json::Value;
 use std::io::Write;

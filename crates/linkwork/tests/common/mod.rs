@@ -1,9 +1,6 @@
 //! What the tests of invariance, of dependent rows and of mutants share: scenes by name, mechanisms put beside each other or
 //! scaled, energies over a run, and lists of faults that are told in one go.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 use linkwork::measure::{Energy, Meter};
 use linkwork::scene::{Scene, load};
 use linkwork::solve::SolverKind;

@@ -1,8 +1,5 @@
 //! Mechanisms whose motion is known in closed form or to many digits, for the tests of motion.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 use linkwork::math::exp;
 use linkwork::step::{Integrator, Relaxation, StepConfig, Workspace};
 use linkwork::{
