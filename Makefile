@@ -6,7 +6,7 @@ CARGO ?= cargo
 NPM ?= npm
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint docs lab bench contact bench-peers fuzz tools node chromium page test-page
+.PHONY: help run test lint docs lab bench contact cloth bench-peers fuzz tools node chromium page test-page
 
 help:
 	@echo "make run     open the viewer: grab a mechanism in the browser            (SCENE=walker for another one)"
@@ -14,8 +14,8 @@ help:
 	@echo "make lint    the first two of these"
 	@echo "make docs    the library's documentation in target/doc/linkwork/"
 	@echo "make lab     the papers' experiments: out/lab/report.html and docs/laboratory.md"
-	@echo "make bench   measure: the tables in docs/            (make bench contact for contact alone)"
-	@echo "make bench-peers   the same ladders by rapier and MuJoCo, beside us"
+	@echo "make bench   measure: the tables in docs/            (make bench contact, make bench cloth: those alone)"
+	@echo "make bench-peers   the same ladders and sheets by rapier and MuJoCo, beside us"
 	@echo "make fuzz    throw garbage at parser and assembly, $(FUZZ_SECONDS) s each   (FUZZ_SECONDS=60 for less)"
 
 tools:
@@ -96,11 +96,12 @@ lab: tools
 	@mv out/lab/laboratory.md docs/laboratory.md
 	@echo "Open $(CURDIR)/out/lab/report.html in a browser; docs/laboratory.md has the figures of this run."
 
-# `make bench contact` measures the scenes of contact alone.
+# `make bench contact` measures the scenes of contact alone, `make bench cloth` sheets, beside MuJoCo once it is installed.
+MUJOCO = $(if $(wildcard target/mujoco/bin/python),LINKWORK_MUJOCO_PYTHON=$(CURDIR)/target/mujoco/bin/python)
 bench: tools
-	$(CARGO) run --release --locked -p linkwork-bench -- $(filter contact,$(MAKECMDGOALS))
+	$(MUJOCO) $(CARGO) run --release --locked -p linkwork-bench -- $(filter contact cloth,$(MAKECMDGOALS))
 
-contact:
+contact cloth:
 	@:
 
 # MuJoCo comes from PyPI into a folder of its own and is used by this benchmark only.
@@ -110,7 +111,7 @@ bench-peers: tools
 	  echo "  sudo apt-get install -y python3-venv"; exit 1; }
 	@test -x target/mujoco/bin/python || python3 -m venv target/mujoco
 	@target/mujoco/bin/pip install --quiet mujoco==4.0.0
-	LINKWORK_MUJOCO_PYTHON=$(CURDIR)/target/mujoco/bin/python $(CARGO) run --release --locked -p linkwork-bench -- peers
+	LINKWORK_MUJOCO_PYTHON=$(CURDIR)/target/mujoco/bin/python $(CARGO) run --release --locked -p linkwork-bench -- peers cloth
 
 fuzz: tools
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \

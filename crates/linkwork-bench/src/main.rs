@@ -3,6 +3,7 @@
 mod allocation;
 mod assembly;
 mod caches;
+mod cloth;
 #[cfg(feature = "peers")]
 mod contact;
 mod deadline;
@@ -29,6 +30,7 @@ const ALL: &[Benchmark] = &[
     ("steps", steps::run),
     ("caches", caches::run),
     ("net", net::run),
+    ("cloth", cloth::run),
     #[cfg(feature = "peers")]
     ("contact", contact::run),
     #[cfg(feature = "peers")]

@@ -17,7 +17,7 @@ mod lower;
 mod parallel;
 mod projected;
 mod ranks;
-mod sparse;
+pub(crate) mod sparse;
 mod sparse_direct;
 mod structured_dense;
 mod structured_iterative;

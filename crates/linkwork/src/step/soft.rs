@@ -36,6 +36,7 @@ mod layers;
 mod limit;
 mod momentum;
 mod newton;
+mod order;
 mod room;
 mod surface;
 mod tree;
@@ -200,10 +201,11 @@ pub(crate) struct Soft {
     masses: Vec<f64>,
     lines: Vec<Line>,
     pulls: Vec<Pull>,
-    /// Pairs of nodes that the matrix couples, in order, where they are in it (first node and place), and which of them
-    /// springs have.
+    /// Where nodes are when the mechanism begins.
+    seats: Vec<Vector>,
+    /// Pairs of nodes that the matrix couples, in order, where they are in it, and which of them springs have.
     coupled: Vec<[u32; 2]>,
-    pairs: Vec<(u32, u32)>,
+    pairs: Vec<factor::Place>,
     own: Vec<u32>,
     /// Pairs of springs, and how often room was made for others in this step.
     springs: Vec<[u32; 2]>,
@@ -230,6 +232,8 @@ pub(crate) struct Soft {
     /// Surfaces of the soft bodies, in the same order.
     surfaces: Vec<layers::Surface>,
     faces: Vec<u32>,
+    /// Pairs of layers that are looked after, in order.
+    known: Vec<[u32; 4]>,
     /// Where all solids are when the step begins, and where vertices were thought to go when pairs were looked for.
     origin: Vec<Vector>,
     guess: Vec<Vector>,
@@ -282,6 +286,7 @@ impl Soft {
                 self.nodes[i] = self.solids.len() as u32;
                 self.solids.push(i as u32);
                 self.masses.push(m.solids()[i].mass.mass);
+                self.seats.push(m.solids()[i].pose.translation);
             }
             self.bodies.push(first..self.solids.len());
             self.surfaces.push(layers::Surface::new(m, soft));
@@ -326,7 +331,7 @@ impl Soft {
             self.lines[*k].pair = self.springs.len() as u32 - 1;
         }
         self.coupled.clone_from(&self.springs);
-        self.lay_out(false);
+        self.lay_out();
         self.right = vec![0.0; 3 * self.solids.len()];
         self.softening = vec![0.0; self.solids.len()];
         let none = || vec![Vector::ZERO; self.solids.len()];

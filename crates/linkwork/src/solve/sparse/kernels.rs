@@ -11,7 +11,7 @@ const LARGE: usize = 48;
 
 /// What eliminating needs besides the front itself.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scratch<V> {
+pub(crate) struct Scratch<V> {
     /// Pivots of the front at hand.
     pub pivots: Vec<V>,
     /// Below this a pivot has vanished; negative where none may.
@@ -23,7 +23,7 @@ pub(super) struct Scratch<V> {
 }
 
 /// Numbers that a front can be made of.
-pub(super) trait Kernel: Lane {
+pub(crate) trait Kernel: Lane {
     /// `L D L^T` of the `p` pivots of a front of `n` rows: `panel` becomes `L`, `inverse` the inverse pivots, and
     /// `update -= L D L^T` below; `fresh` if `update` holds nothing yet, not even zeros. Tells how many pivots vanished.
     fn eliminate(

@@ -25,6 +25,8 @@ mod tests;
 mod unit;
 mod units;
 
+pub(crate) use kernels::{Kernel, Scratch};
 pub(crate) use numbers::{Diagonal, Pivots};
 pub(crate) use numeric::Numeric;
+pub(crate) use pool::Pool;
 pub(crate) use symbolic::{Shape, Symbolic};

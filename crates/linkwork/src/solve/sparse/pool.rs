@@ -2,7 +2,7 @@
 
 /// Where in a pool of numbers updates live; a place is free again once the parent has taken it.
 #[derive(Default)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     free: Vec<(usize, usize)>,
     pub len: usize,
 }

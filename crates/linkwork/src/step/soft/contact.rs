@@ -370,8 +370,8 @@ impl Soft {
     fn couple(&mut self, near: &Near, b: &factor::Block) {
         for (i, (n, w)) in near.moving().enumerate() {
             for (m, v) in near.moving().skip(i + 1) {
-                if let Some((a, at)) = self.place_of(n as u32, m as u32) {
-                    self.factor.couple(a as usize, at, &b.map(|x| -x * w * v));
+                if let Some(place) = self.place_of(n as u32, m as u32) {
+                    self.factor.couple(place, &b.map(|x| -x * w * v));
                 }
             }
         }

@@ -1,99 +1,151 @@
-//! Symmetric positive definite matrices of 3 x 3 blocks, a node of three freedoms each, factored by faer's supernodal
-//! Cholesky. What depends on the topology (elimination order, room) is worked out once; a step changes numbers only.
+//! Symmetric positive definite matrices of 3 x 3 blocks, a node of three freedoms each: `L D L^T`, multifrontal.
+//!
+//! Everything that depends on the topology alone (`order.rs`, places, room) is worked out once; a step changes numbers only.
+//! Numbers go right where the factor will be: a front's own columns are its *panel*; what eliminating them takes from the rows
+//! below is its *update*, which its parent adds to its own numbers.
 
-use crate::graph::CliqueGraph;
+use super::order::Fronts;
 use crate::math::Vector;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::perm::PermRef;
-use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, LltRef, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
-};
-use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, MatMut, Par, Side};
+use crate::solve::sparse::{Kernel, Pool, Scratch};
 
 /// A symmetric 3 x 3 block: xx, xy, xz, yy, yz, zz.
 pub(super) type Block = [f64; 6];
 
+/// Where a block of the matrix is: its first number, and how far apart its columns are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    at: usize,
+    stride: usize,
+}
+
+/// A front as the numbers walk over it.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Its first row, how many rows it has, and how many of them are its own.
+    first: usize,
+    rows: usize,
+    own: usize,
+    /// Where its panel, its update and its rows below are.
+    panel: usize,
+    update: usize,
+    below: usize,
+    /// Children: in `children`.
+    children: [usize; 2],
+}
+
+impl Step {
+    fn rest(&self) -> usize {
+        self.rows - self.own
+    }
+}
+
 /// The matrix, its factor and what both need.
 #[derive(Default)]
 pub(super) struct Factor {
-    nodes: usize,
-    /// Lower triangle by columns.
-    columns: Vec<usize>,
-    rows: Vec<usize>,
-    values: Vec<f64>,
-    symbolic: Option<SymbolicCholesky<usize>>,
-    factor: Vec<f64>,
-    scratch: Option<MemBuffer>,
+    /// Per node: its place in the order of elimination, and its block on the diagonal.
+    order: Vec<u32>,
+    diagonal: Vec<Place>,
+    steps: Vec<Step>,
+    /// Children of fronts, and the blocks of the parent's front that the blocks below them are.
+    children: Vec<(u32, u32)>,
+    maps: Vec<u32>,
+    /// Rows below, first one of a block.
+    below: Vec<u32>,
+    panels: Vec<f64>,
+    updates: Vec<f64>,
+    inverse: Vec<f64>,
+    scratch: Scratch<f64>,
+    x: Vec<f64>,
+    part: Vec<f64>,
     /// The factor belongs to the values.
     factored: bool,
 }
 
 impl Factor {
-    /// Lays out a matrix of `nodes` blocks that couples these pairs, each once, `a < b`, in order. Tells where each pair is.
-    /// `quick`: the order is found in less time, and is not quite as good.
-    pub fn analyse(&mut self, nodes: usize, pairs: &[[u32; 2]], quick: bool) -> Vec<u32> {
-        *self = Self { nodes, ..Self::default() };
-        let mut first = vec![0_usize; nodes + 1];
-        pairs.iter().for_each(|[a, _]| first[*a as usize + 1] += 1);
-        (0..nodes).for_each(|i| first[i + 1] += first[i]);
-        self.columns.push(0);
-        for a in 0..nodes {
-            for k in 0..3 {
-                self.rows.extend((k..3).map(|r| 3 * a + r));
-                for [_, b] in &pairs[first[a]..first[a + 1]] {
-                    self.rows.extend((0..3).map(|r| 3 * *b as usize + r));
-                }
-                self.columns.push(self.rows.len());
-            }
-        }
-        self.values.resize(self.rows.len(), 0.0);
-        self.order(pairs, quick);
-        pairs.iter().enumerate().map(|(k, [a, _])| (k - first[*a as usize]) as u32).collect()
+    /// Lays out a matrix of nodes that begin at these places, and that couples these pairs, each once. Tells where each pair is.
+    pub fn analyse(&mut self, at: &[Vector], pairs: &[[u32; 2]]) -> Vec<Place> {
+        let fronts = Fronts::new(at, pairs);
+        *self = Self::default();
+        self.lay_out(&fronts);
+        let owner: Vec<u32> = (fronts.list.iter().enumerate())
+            .flat_map(|(k, f)| std::iter::repeat_n(k as u32, f.count as usize))
+            .collect();
+        let place = |row: u32, column: u32| {
+            let (front, step) =
+                (&fronts.list[owner[column as usize] as usize], &self.steps[owner[column as usize] as usize]);
+            let below = &fronts.below[front.below.clone()];
+            let local = match row.checked_sub(front.first).filter(|r| *r < front.count) {
+                Some(r) => r,
+                None => front.count + below.partition_point(|b| *b < row) as u32,
+            };
+            let at = step.panel + 3 * (column - front.first) as usize * step.rows + 3 * local as usize;
+            Place { at, stride: step.rows }
+        };
+        let places = pairs.iter().map(|p| {
+            let [a, b] = p.map(|n| fronts.place[n as usize]);
+            place(a.max(b), a.min(b))
+        });
+        let places = places.collect();
+        let diagonal = fronts.place.iter().map(|k| place(*k, *k)).collect();
+        (self.diagonal, self.order) = (diagonal, fronts.place);
+        places
     }
 
-    /// The best of our own elimination order and that of approximate minimum degree.
-    fn order(&mut self, pairs: &[[u32; 2]], quick: bool) {
-        let n = 3 * self.nodes;
-        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &self.columns, None, &self.rows);
-        let analyse = |order| {
-            factorize_symbolic_cholesky(pattern, Side::Lower, order, CholeskySymbolicParams::default()).ok()
-        };
-        let mut best = analyse(SymmetricOrdering::Amd);
-        let forward = if quick { Vec::new() } else { self.own_order(pairs) };
-        if forward.len() == n {
-            let mut back = vec![0; n];
-            forward.iter().enumerate().for_each(|(k, i)| back[*i] = k);
-            for (f, b) in [(&forward, &back), (&back, &forward)] {
-                let own = analyse(SymmetricOrdering::Custom(PermRef::new_checked(f, b, n)));
-                let less =
-                    |s: &SymbolicCholesky<usize>| best.as_ref().is_none_or(|b| s.len_val() < b.len_val());
-                if own.as_ref().is_some_and(less) {
-                    best = own;
-                }
+    /// Room for panels and updates, children, and where their updates go.
+    fn lay_out(&mut self, fronts: &Fronts) {
+        let mut pool = Pool::default();
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); fronts.list.len()];
+        let (mut panels, mut most, mut scaled) = (0, 0, 0);
+        for (k, f) in fronts.list.iter().enumerate() {
+            let below = &fronts.below[f.below.clone()];
+            let (own, rest) = (3 * f.count as usize, 3 * below.len());
+            let (rows, from) = (own + rest, self.children.len());
+            let update = pool.take(rest * rest);
+            for c in &children[k] {
+                self.children.push((*c, self.maps.len() as u32));
+                let theirs = &fronts.below[fronts.list[*c as usize].below.clone()];
+                self.maps.extend(theirs.iter().map(
+                    |r| match r.checked_sub(f.first).filter(|r| *r < f.count) {
+                        Some(r) => r,
+                        None => f.count + below.partition_point(|b| b < r) as u32,
+                    },
+                ));
+                let step = &self.steps[*c as usize];
+                pool.release(step.update, step.rest() * step.rest());
             }
+            let children_at = [from, self.children.len()];
+            let (first, at) = (3 * f.first as usize, self.below.len());
+            self.below.extend(below.iter().map(|b| 3 * b));
+            self.steps.push(Step {
+                first,
+                rows,
+                own,
+                panel: panels,
+                update,
+                below: at,
+                children: children_at,
+            });
+            if f.parent != u32::MAX {
+                children[f.parent as usize].push(k as u32);
+            }
+            panels += rows * own;
+            (most, scaled) = (most.max(rows), scaled.max(rows * own));
         }
-        if let Some(s) = &best {
-            self.factor.resize(s.len_val(), 0.0);
-            let need = s.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default());
-            let need = need.or(s.solve_in_place_scratch::<f64>(1, Par::Seq));
-            self.scratch = Some(MemBuffer::new(need));
-        }
-        self.symbolic = best;
-    }
-
-    fn own_order(&self, pairs: &[[u32; 2]]) -> Vec<usize> {
-        let graph = CliqueGraph {
-            sizes: vec![3; self.nodes],
-            cliques: pairs.iter().map(|p| p.to_vec()).collect(),
-            after: vec![u32::MAX; self.nodes],
-        };
-        graph.best().order.iter().flat_map(|i| (0..3).map(move |k| 3 * *i as usize + k)).collect()
+        let n = 3 * fronts.place.len();
+        self.panels = vec![0.0; panels];
+        self.updates = vec![0.0; pool.len];
+        self.inverse = vec![0.0; n];
+        self.x = vec![0.0; n];
+        self.part = vec![0.0; most];
+        let s = &mut self.scratch;
+        [&mut s.pivots, &mut s.row].into_iter().for_each(|v| v.resize(most, 0.0));
+        s.least.resize(most, -1.0);
+        s.scaled.resize(scaled, 0.0);
     }
 
     /// Nothing but these masses on the diagonal.
     pub fn start(&mut self, masses: &[f64]) {
-        self.values.fill(0.0);
+        self.panels.fill(0.0);
         self.factored = false;
         for (i, m) in masses.iter().enumerate() {
             self.add_diagonal(i, &[*m, 0.0, 0.0, *m, 0.0, *m]);
@@ -103,22 +155,22 @@ impl Factor {
     /// Adds a block on the diagonal.
     #[inline]
     pub fn add_diagonal(&mut self, node: usize, b: &Block) {
-        let at = [0, 1, 2].map(|k| self.columns[3 * node + k]);
-        for (k, x) in [(at[0], b[0]), (at[0] + 1, b[1]), (at[0] + 2, b[2])] {
-            self.values[k] += x;
+        let Place { at, stride } = self.diagonal[node];
+        for (k, x) in [(at, b[0]), (at + 1, b[1]), (at + 2, b[2])] {
+            self.panels[k] += x;
         }
-        self.values[at[1]] += b[3];
-        self.values[at[1] + 1] += b[4];
-        self.values[at[2]] += b[5];
+        self.panels[at + stride + 1] += b[3];
+        self.panels[at + stride + 2] += b[4];
+        self.panels[at + 2 * stride + 2] += b[5];
     }
 
-    /// Subtracts a block between node `a` and its pair at place `at`.
+    /// Subtracts a block between two nodes.
     #[inline]
-    pub fn couple(&mut self, a: usize, at: u32, b: &Block) {
+    pub fn couple(&mut self, place: Place, b: &Block) {
         let full = [[b[0], b[1], b[2]], [b[1], b[3], b[4]], [b[2], b[4], b[5]]];
         for (k, column) in full.iter().enumerate() {
-            let first = self.columns[3 * a + k] + 3 - k + 3 * at as usize;
-            for (v, x) in self.values[first..first + 3].iter_mut().zip(column) {
+            let first = place.at + k * place.stride;
+            for (v, x) in self.panels[first..first + 3].iter_mut().zip(column) {
                 *v -= x;
             }
         }
@@ -126,22 +178,33 @@ impl Factor {
 
     /// Factors the matrix. False: it is not positive definite.
     pub fn factor(&mut self) -> bool {
-        let n = 3 * self.nodes;
-        let (Some(symbolic), Some(scratch)) = (&self.symbolic, &mut self.scratch) else { return n == 0 };
-        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &self.columns, None, &self.rows);
-        let matrix = SparseColMatRef::new(pattern, &self.values);
-        let stack = MemStack::new(scratch);
-        let done = symbolic.factorize_numeric_llt(
-            &mut self.factor,
-            matrix,
-            Side::Lower,
-            Default::default(),
-            Par::Seq,
-            stack,
-            Default::default(),
+        self.factored = false;
+        // In wide registers, where there are any.
+        self.factored = pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || (0..self.steps.len()).all(|k| self.eliminate(k)),
         );
-        self.factored = done.is_ok();
         self.factored
+    }
+
+    /// Eliminates the rows of a front. False: one of them has nothing left.
+    #[inline(always)]
+    fn eliminate(&mut self, k: usize) -> bool {
+        let step = self.steps[k];
+        let (rest, children) = (step.rest(), step.children[0]..step.children[1]);
+        let panel = &mut self.panels[step.panel..step.panel + step.rows * step.own];
+        self.updates[step.update..step.update + rest * rest].fill(0.0);
+        for (c, map) in &self.children[children] {
+            let child = &self.steps[*c as usize];
+            let len = child.rest() * child.rest();
+            let (from, to) = two(&mut self.updates, (child.update, len), (step.update, rest * rest));
+            let map = &self.maps[*map as usize..*map as usize + child.rest() / 3];
+            take_update(from, map, panel, to, step.rows, step.own);
+        }
+        let inverse = &mut self.inverse[step.first..step.first + step.own];
+        let update = &mut self.updates[step.update..step.update + rest * rest];
+        f64::eliminate(panel, update, step.rows, step.own, inverse, &mut self.scratch, false);
+        inverse.iter().all(|x| *x > 0.0 && x.is_finite())
     }
 
     /// There is a factor to solve with.
@@ -151,18 +214,109 @@ impl Factor {
 
     /// `x = A^-1 x`, a vector per node.
     pub fn solve(&mut self, x: &mut [f64]) {
-        let (Some(symbolic), Some(scratch)) = (&self.symbolic, &mut self.scratch) else { return };
         if !self.factored {
             return;
         }
-        let n = x.len();
-        let stack = MemStack::new(scratch);
-        LltRef::new(symbolic, &self.factor).solve_in_place_with_conj(
-            Conj::No,
-            MatMut::from_column_major_slice_mut(x, n, 1),
-            Par::Seq,
-            stack,
+        for (node, k) in self.order.iter().enumerate() {
+            self.x[3 * *k as usize..3 * *k as usize + 3].copy_from_slice(&x[3 * node..3 * node + 3]);
+        }
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                (0..self.steps.len()).for_each(|k| self.forward(k));
+                (0..self.steps.len()).rev().for_each(|k| self.backward(k));
+            },
         );
+        for (node, k) in self.order.iter().enumerate() {
+            x[3 * node..3 * node + 3].copy_from_slice(&self.x[3 * *k as usize..3 * *k as usize + 3]);
+        }
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, k: usize) {
+        let step = self.steps[k];
+        let (own, rows) = (step.own, step.rows);
+        let panel = &self.panels[step.panel..step.panel + rows * own];
+        let x = &mut self.part[..rows];
+        x[..own].copy_from_slice(&self.x[step.first..step.first + own]);
+        x[own..].fill(0.0);
+        for (k, column) in panel.chunks_exact(rows).enumerate() {
+            let by = x[k];
+            x[k + 1..].iter_mut().zip(&column[k + 1..]).for_each(|(x, l)| *x -= l * by);
+        }
+        self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
+        let below = &self.below[step.below..step.below + step.rest() / 3];
+        for (b, by) in below.iter().zip(x[own..].as_chunks::<3>().0) {
+            let to = &mut self.x[*b as usize..*b as usize + 3];
+            to.iter_mut().zip(by).for_each(|(x, by)| *x += by);
+        }
+    }
+
+    #[inline(always)]
+    fn backward(&mut self, k: usize) {
+        let step = self.steps[k];
+        let (own, rows) = (step.own, step.rows);
+        let panel = &self.panels[step.panel..step.panel + rows * own];
+        let x = &mut self.part[..rows];
+        let inverse = &self.inverse[step.first..step.first + own];
+        let from = &self.x[step.first..step.first + own];
+        x.iter_mut().zip(from.iter().zip(inverse)).for_each(|(x, (y, d))| *x = y * d);
+        let below = &self.below[step.below..step.below + step.rest() / 3];
+        for (b, to) in below.iter().zip(x[own..].as_chunks_mut::<3>().0) {
+            to.copy_from_slice(&self.x[*b as usize..*b as usize + 3]);
+        }
+        for (k, column) in panel.chunks_exact(rows).enumerate().rev() {
+            x[k] -= dot(&column[k + 1..], &x[k + 1..]);
+        }
+        self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
+    }
+}
+
+/// Eight sums side by side, which fill wide registers.
+#[inline(always)]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..8 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
+}
+
+/// Two places of one list that do not overlap, the second to be changed.
+#[inline(always)]
+fn two(list: &mut [f64], a: (usize, usize), b: (usize, usize)) -> (&[f64], &mut [f64]) {
+    if a.0 < b.0 || a.1 == 0 {
+        let (left, right) = list.split_at_mut(b.0);
+        (left.get(a.0..a.0 + a.1).unwrap_or(&[]), &mut right[..b.1])
+    } else {
+        let (left, right) = list.split_at_mut(a.0);
+        (&right[..a.1], &mut left[b.0..b.0 + b.1])
+    }
+}
+
+/// Adds what a child left to the numbers of its parent, block by block.
+#[inline(always)]
+fn take_update(from: &[f64], map: &[u32], panel: &mut [f64], update: &mut [f64], rows: usize, own: usize) {
+    let (n, rest) = (3 * map.len(), rows - own);
+    for (j, to) in map.iter().enumerate() {
+        for c in 0..3 {
+            let column = &from[(3 * j + c) * n + 3 * j..(3 * j + c + 1) * n];
+            let to = 3 * *to as usize + c;
+            let target = match to.checked_sub(own) {
+                None => &mut panel[to * rows..(to + 1) * rows],
+                Some(to) => &mut update[to * rest..(to + 1) * rest],
+            };
+            let before = rows - target.len();
+            for (i, from) in map[j..].iter().zip(column.as_chunks::<3>().0) {
+                let at = 3 * *i as usize - before;
+                let to = &mut target[at..at + 3];
+                (to[0], to[1], to[2]) = (to[0] + from[0], to[1] + from[1], to[2] + from[2]);
+            }
+        }
     }
 }
 

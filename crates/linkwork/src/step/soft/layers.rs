@@ -66,7 +66,18 @@ impl Surface {
             let at = own.clone().map(|i| m.solids()[*i as usize].pose.translation);
             at.sum::<Vector>() / own.count().max(1) as f64
         };
-        let tree = Tree::new(&faces.iter().map(center).collect::<Vec<_>>());
+        let mut tree = Tree::new(&faces.iter().map(center).collect::<Vec<_>>());
+        let seat = |f: u32| {
+            let mut b = Bounds::NOTHING;
+            let own = faces[f as usize].into_iter().filter(|i| *i != NONE);
+            own.for_each(|i| b.add(m.solids()[i as usize].pose.translation));
+            b
+        };
+        if is_convex(m, &faces) {
+            let all = (0..faces.len() as u32).map(seat).fold(Bounds::NOTHING, |a, b| a.with(&b));
+            let close = 1e-6 * (all.high - all.low).max_element();
+            tree.set_smooth(|f| seat(f).grown(close));
+        }
         let shortest = mesh.springs.iter().map(|s| s.length).fold(f64::INFINITY, f64::min);
         let own = mesh.material.and_then(|k| m.materials.get(k.0 as usize)).cloned().unwrap_or_default();
         Self {
@@ -89,6 +100,66 @@ impl Surface {
         }
         b.grown(grow)
     }
+
+    /// Box around the normals of a face at both ends of its way.
+    fn turns(&self, face: u32, soft: &Soft) -> Bounds {
+        let f = self.faces[face as usize];
+        let mut b = Bounds::NOTHING;
+        for at in [f.map(|i| soft.origin[i as usize]), f.map(|i| soft.at(i))] {
+            match (at[1] - at[0]).cross(at[2] - at[0]).try_normalize() {
+                Some(n) => b.add(n),
+                None => (b.low, b.high) = (Vector::NEG_ONE, Vector::ONE),
+            }
+        }
+        b
+    }
+}
+
+/// Does a surface begin flat and as large as the convex outline of its corners: in one piece, without holes and folds?
+fn is_convex(m: &Mechanism, faces: &[[u32; 3]]) -> bool {
+    let at = |i: u32| m.solids()[i as usize].pose.translation;
+    let normal = |f: &[u32; 3]| (at(f[1]) - at(f[0])).cross(at(f[2]) - at(f[0])) * 0.5;
+    if faces.iter().any(|f| f[2] == NONE) {
+        return false;
+    }
+    let sum: Vector = faces.iter().map(normal).sum();
+    let whole: f64 = faces.iter().map(|f| normal(f).length()).sum();
+    let Some(up) = sum.try_normalize().filter(|_| sum.length() > (1.0 - 1e-9) * whole) else { return false };
+    let right = up.any_orthonormal_vector();
+    let ahead = up.cross(right);
+    let origin = at(faces[0][0]);
+    let mut corners: Vec<[f64; 2]> = Vec::new();
+    for i in faces.iter().flatten() {
+        let d = at(*i) - origin;
+        if up.dot(d).abs() > 1e-6 * whole.sqrt() {
+            return false;
+        }
+        corners.push([right.dot(d), ahead.dot(d)]);
+    }
+    whole > (1.0 - 1e-6) * outline_area(corners)
+}
+
+/// Area of the convex outline of points in a plane (Andrew's chains).
+fn outline_area(mut points: Vec<[f64; 2]>) -> f64 {
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+    let turn =
+        |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    let mut outline: Vec<[f64; 2]> = Vec::new();
+    for _ in 0..2 {
+        let from = outline.len();
+        for p in &points {
+            while outline.len() >= from + 2
+                && turn(outline[outline.len() - 2], outline[outline.len() - 1], *p) <= 0.0
+            {
+                outline.pop();
+            }
+            outline.push(*p);
+        }
+        outline.pop();
+        points.reverse();
+    }
+    let next = outline.iter().cycle().skip(1);
+    0.5 * outline.iter().zip(next).map(|(a, b)| a[0] * b[1] - a[1] * b[0]).sum::<f64>()
 }
 
 fn edge(f: &[u32; 3], k: usize) -> [u32; 2] {
@@ -150,7 +221,11 @@ impl Soft {
         }
         let mut surfaces = std::mem::take(&mut self.surfaces);
         self.guess.clone_from(&self.x);
-        let mut known: BTreeSet<[u32; 4]> = self.contacts.near.iter().map(|n| n.ends).collect();
+        self.report.tangled = 0;
+        let mut known = std::mem::take(&mut self.known);
+        known.clear();
+        known.extend(self.contacts.near.iter().filter(|n| n.is_layer()).map(|n| n.ends));
+        known.sort_unstable();
         for k in 0..surfaces.len() {
             let own = &mut surfaces[k];
             if let Some(keep) = own.itself.filter(|t| *t > 0.0) {
@@ -158,18 +233,22 @@ impl Soft {
                 let with = self.mean_way(&own.solids);
                 let mut tree = std::mem::take(&mut own.tree);
                 tree.fit(|f| own.sweep(f, self, with, grow));
-                tree.own_pairs(|f, g| self.add_pairs([(own, f), (own, g)], keep, c, &mut known));
+                if tree.is_smooth() {
+                    tree.fit_normals(|f| own.turns(f, self));
+                }
+                tree.own_pairs(|f, g| self.add_pairs([(own, f), (own, g)], keep, c, &known));
                 own.tree = tree;
             }
         }
         if surfaces.len() > 1 {
-            self.find_others(&mut surfaces, c, &mut known);
+            self.find_others(&mut surfaces, c, &known);
         }
+        self.known = known;
         self.surfaces = surfaces;
     }
 
     /// The same between different bodies.
-    fn find_others(&mut self, surfaces: &mut [Surface], c: &StepConfig, known: &mut BTreeSet<[u32; 4]>) {
+    fn find_others(&mut self, surfaces: &mut [Surface], c: &StepConfig, known: &[[u32; 4]]) {
         for own in surfaces.iter_mut().filter(|s| s.itself.is_some()) {
             let grow = 0.5 * (1.0 + MARGIN) * own.thickness;
             let mut tree = std::mem::take(&mut own.tree);
@@ -191,13 +270,7 @@ impl Soft {
     }
 
     /// Corners against faces and edges against edges of two faces, as far as they are theirs.
-    fn add_pairs(
-        &mut self,
-        sides: [(&Surface, u32); 2],
-        keep: f64,
-        c: &StepConfig,
-        known: &mut BTreeSet<[u32; 4]>,
-    ) {
+    fn add_pairs(&mut self, sides: [(&Surface, u32); 2], keep: f64, c: &StepConfig, known: &[[u32; 4]]) {
         let [(a, f), (b, g)] = sides;
         let (fa, fb) = (a.faces[f as usize], b.faces[g as usize]);
         let (oa, ob) = (a.owned[f as usize], b.owned[g as usize]);
@@ -218,16 +291,9 @@ impl Soft {
         }
     }
 
-    fn add_pair(
-        &mut self,
-        kind: Kind,
-        ends: [u32; 4],
-        keep: f64,
-        friction: f64,
-        known: &mut BTreeSet<[u32; 4]>,
-    ) {
+    fn add_pair(&mut self, kind: Kind, ends: [u32; 4], keep: f64, friction: f64, known: &[[u32; 4]]) {
         let nodes = ends.map(|i| self.nodes[i as usize]);
-        if nodes == [NONE; 4] || known.contains(&ends) {
+        if nodes == [NONE; 4] || known.binary_search(&ends).is_ok() {
             return;
         }
         let from = ends.map(|i| self.origin[i as usize]);
@@ -237,7 +303,6 @@ impl Soft {
         if d0 - approach(kind, &by) > (1.0 + MARGIN) * keep {
             return;
         }
-        known.insert(ends);
         if !(d0 > 1e-9 * keep) {
             self.report.tangled += 1;
             return;

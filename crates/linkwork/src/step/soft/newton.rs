@@ -196,8 +196,8 @@ impl Soft {
                 self.factor.add_diagonal(n, if left_out { &twice } else { &b });
             }
             if line.pair != NONE {
-                let (a, at) = self.pairs[self.own[line.pair as usize] as usize];
-                self.factor.couple(a as usize, at, &b);
+                let place = self.pairs[self.own[line.pair as usize] as usize];
+                self.factor.couple(place, &b);
             }
         }
         self.linearise_touch();

@@ -7,7 +7,7 @@
 
 use super::Soft;
 use super::contact::Near;
-use super::factor::Factor;
+use super::factor::{Factor, Place};
 
 /// So often in a step.
 const TIMES: usize = 3;
@@ -15,19 +15,17 @@ const TIMES: usize = 3;
 /// A pattern of the matrix.
 #[derive(Default)]
 pub(super) struct Room {
-    /// Pairs of nodes that it couples, in order, where they are in it (first node and place), and which of them springs have.
+    /// Pairs of nodes that it couples, in order, where they are in it, and which of them springs have.
     pub coupled: Vec<[u32; 2]>,
-    pub pairs: Vec<(u32, u32)>,
+    pub pairs: Vec<Place>,
     pub own: Vec<u32>,
     pub factor: Factor,
 }
 
 impl Soft {
     /// Lays out the matrix for the pairs in `coupled`.
-    pub(super) fn lay_out(&mut self, quick: bool) {
-        let places = self.factor.analyse(self.solids.len(), &self.coupled, quick);
-        self.pairs.clear();
-        self.pairs.extend(self.coupled.iter().zip(places).map(|([a, _], at)| (*a, at)));
+    pub(super) fn lay_out(&mut self) {
+        self.pairs = self.factor.analyse(&self.seats, &self.coupled);
         self.own.clear();
         let mut all = self.coupled.iter().enumerate();
         for pair in &self.springs {
@@ -37,7 +35,7 @@ impl Soft {
     }
 
     /// Where two nodes are coupled in the matrix.
-    pub(super) fn place_of(&self, a: u32, b: u32) -> Option<(u32, u32)> {
+    pub(super) fn place_of(&self, a: u32, b: u32) -> Option<Place> {
         let k = self.coupled.binary_search(&[a.min(b), a.max(b)]).ok()?;
         Some(self.pairs[k])
     }
@@ -66,7 +64,7 @@ impl Soft {
         }
         if self.coupled != wanted {
             self.coupled.clone_from(&wanted);
-            self.lay_out(true);
+            self.lay_out();
         }
         self.wanted = wanted;
     }

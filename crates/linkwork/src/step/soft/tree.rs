@@ -2,6 +2,9 @@
 //!
 //! Boxes are fitted to faces on their way through a step; a tree against a tree, or against itself, tells all pairs of faces
 //! whose boxes meet. The order of the faces depends on the first places alone, and the pairs come in the order of the tree.
+//!
+//! Neighbours always meet, so most pairs of a smooth sheet are nothing but that. A part of a sheet that was cut in one piece and
+//! whose normals all look the same way does not touch itself (Volino and Magnenat-Thalmann 1994), and is passed over.
 
 use crate::math::Vector;
 
@@ -19,12 +22,19 @@ impl Bounds {
         (self.low, self.high) = (self.low.min(p), self.high.max(p));
     }
 
-    fn with(&self, other: &Bounds) -> Bounds {
+    pub fn with(&self, other: &Bounds) -> Bounds {
         Bounds { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
     pub fn grown(&self, by: f64) -> Bounds {
         Bounds { low: self.low - Vector::splat(by), high: self.high + Vector::splat(by) }
+    }
+
+    /// Of normals: all of them look the same way.
+    fn is_narrow(&self) -> bool {
+        let middle = self.low + self.high;
+        let least = (self.low * middle).min(self.high * middle);
+        least.element_sum() > SMOOTH * middle.length()
     }
 
     pub fn meets(&self, other: &Bounds) -> bool {
@@ -37,7 +47,13 @@ impl Bounds {
 pub(super) struct Tree {
     faces: Vec<u32>,
     boxes: Vec<Bounds>,
+    /// Of a surface in one piece, flat and convex: boxes around its first places, and around its normals now.
+    seats: Vec<Bounds>,
+    normals: Vec<Bounds>,
 }
+
+/// Normals that are so far from their middle, by the cosine, look the same way.
+const SMOOTH: f64 = 0.5;
 
 /// A node: its place among the boxes, and the leaves below it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +100,33 @@ impl Tree {
             parts.extend([part.start..middle, middle..part.end]);
         }
         let boxes = vec![Bounds::NOTHING; (2 * faces.len()).saturating_sub(1)];
-        Self { faces, boxes }
+        Self { faces, boxes, ..Self::default() }
+    }
+
+    /// The surface began in one piece, flat and convex, its faces in these boxes: where it stays smooth, it does not touch itself.
+    pub fn set_smooth(&mut self, seats: impl Fn(u32) -> Bounds) {
+        self.fit(seats);
+        self.seats.clone_from(&self.boxes);
+        self.normals.clone_from(&self.boxes);
+    }
+
+    pub fn is_smooth(&self) -> bool {
+        !self.seats.is_empty()
+    }
+
+    /// Fits the boxes around normals.
+    pub fn fit_normals(&mut self, face: impl Fn(u32) -> Bounds) {
+        std::mem::swap(&mut self.boxes, &mut self.normals);
+        self.fit(face);
+        std::mem::swap(&mut self.boxes, &mut self.normals);
+    }
+
+    /// Two parts of a smooth surface that are neighbours, or one part twice, and do not touch.
+    fn passes(&self, a: Node, b: Node) -> bool {
+        let (a, b) = (a.at as usize, b.at as usize);
+        self.is_smooth()
+            && self.seats[a].meets(&self.seats[b])
+            && self.normals[a].with(&self.normals[b]).is_narrow()
     }
 
     fn root(&self) -> Option<Node> {
@@ -125,7 +167,7 @@ impl Tree {
     /// Pairs of faces whose boxes meet, one of each tree.
     pub fn pairs(&self, other: &Tree, tell: impl FnMut(u32, u32)) {
         if let (Some(a), Some(b)) = (self.root(), other.root()) {
-            self.cross(other, &mut vec![[a, b]], tell);
+            self.cross(other, &mut vec![[a, b]], |_, _| false, tell);
         }
     }
 
@@ -133,17 +175,26 @@ impl Tree {
     pub fn own_pairs(&self, mut tell: impl FnMut(u32, u32)) {
         let mut whole: Vec<Node> = self.root().into_iter().collect();
         let mut open = Vec::new();
-        while let Some(node) = whole.pop().filter(|n| !n.is_leaf()) {
+        while let Some(node) = whole.pop() {
+            if node.is_leaf() || self.passes(node, node) {
+                continue;
+            }
             let halves = node.halves();
-            whole.extend(halves.into_iter().filter(|n| !n.is_leaf()));
+            whole.extend(halves);
             open.push(halves);
-            self.cross(self, &mut open, &mut tell);
+            self.cross(self, &mut open, |a, b| self.passes(a, b), &mut tell);
         }
     }
 
-    fn cross(&self, other: &Tree, open: &mut Vec<[Node; 2]>, mut tell: impl FnMut(u32, u32)) {
+    fn cross(
+        &self,
+        other: &Tree,
+        open: &mut Vec<[Node; 2]>,
+        passes: impl Fn(Node, Node) -> bool,
+        mut tell: impl FnMut(u32, u32),
+    ) {
         while let Some([a, b]) = open.pop() {
-            if !self.boxes[a.at as usize].meets(&other.boxes[b.at as usize]) {
+            if !self.boxes[a.at as usize].meets(&other.boxes[b.at as usize]) || passes(a, b) {
                 continue;
             }
             match (a.is_leaf(), b.is_leaf()) {
