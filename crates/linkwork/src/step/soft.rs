@@ -220,6 +220,10 @@ pub(crate) struct Soft {
     h: f64,
     /// Places are looked for the first time in this step.
     is_first: bool,
+    /// Something touches.
+    careful: bool,
+    /// How far vertices may be from where surfaces were looked at.
+    strays: f64,
     /// `Phi` without limits and contacts: as it is, and if nothing moved in this step.
     plain: f64,
     standing: f64,
@@ -370,7 +374,8 @@ impl Soft {
         self.begin_limits(c);
         self.find_near(s, masses, gravity, c);
         self.find_layers(c);
-        if !self.contacts.near.is_empty() {
+        self.careful = false;
+        if self.contacts.near.iter().any(|n| n.begins_close()) {
             self.dampen();
         }
     }
@@ -378,6 +383,7 @@ impl Soft {
     /// Springs that are too stiff for the step act before its middle, by their length at its end: backward Euler, which loses
     /// what the impact of a stiff body would ring with. Those that the step can show stay as they are.
     fn dampen(&mut self) {
+        self.careful = true;
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let moving = line.nodes.iter().filter(|n| **n != NONE);
             let light: f64 = moving.map(|n| 1.0 / self.masses[*n as usize]).sum();

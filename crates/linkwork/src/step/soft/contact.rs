@@ -16,8 +16,13 @@ use crate::state::State;
 use std::sync::Arc;
 
 /// So many times stiffer than springs and masses are surfaces, and what sticks to them; the rest is left to the multipliers.
-const STIFFER: f64 = 20.0;
-const STICKIER: f64 = 10.0;
+const STIFFER: f64 = 5.0;
+const STICKIER: f64 = 0.5;
+/// How much stiffer a surface gets that multipliers do not hold, and how much at most.
+const TIGHTER: f64 = 4.0;
+const TIGHTEST: f64 = 64.0;
+/// What begins nearer than this share of the distance to be kept touches.
+const CLOSE: f64 = 0.05;
 /// In so many rounds planes, and the sizes of friction's cones, are those of the round; later ones keep to them.
 const LOOKS: usize = 12;
 /// How much of the distance to be kept a sheet may give way.
@@ -82,8 +87,11 @@ pub(super) struct Near {
     gap: f64,
     /// Way along the surface, relative to it.
     slip: Vector,
-    /// How stiff it is held.
+    /// How stiff it is held, and how much more than others.
     stiff: f64,
+    stiffer: f64,
+    /// How far its vertices can go from where it was looked at before it can matter.
+    slack: f64,
     multiplier: f64,
     drag: Vector,
     /// Normal force that friction goes by.
@@ -113,6 +121,7 @@ impl Near {
         let (p0, normal, arm, slip, drag, rub) = (zero, Vector::Y, zero, zero, zero, zero);
         let (obstacle, guest, outside, plane) = (NONE, NONE, true, None);
         let (d0, allowed, gap, stiff) = (f64::INFINITY, 0.0, f64::INFINITY, 0.0);
+        let (stiffer, slack) = (1.0, 0.0);
         let (multiplier, pressed, push, wants) = (0.0, 0.0, 0.0, 0.0);
         let (acts, sticks) = (false, false);
         Self {
@@ -134,6 +143,8 @@ impl Near {
             gap,
             slip,
             stiff,
+            stiffer,
+            slack,
             multiplier,
             drag,
             pressed,
@@ -147,10 +158,28 @@ impl Near {
         }
     }
 
+    /// Nothing pushes it, and it is at this distance from what stays where it is.
+    fn rest(&mut self, d: f64) {
+        let still = self.guest == NONE && self.multiplier == 0.0 && self.plane.is_some();
+        self.slack = if still && d.is_finite() { d - self.keep - self.allowed.min(0.0) } else { 0.0 };
+        if self.slack > 0.0 {
+            (self.push, self.rub, self.pressed, self.gap) = (0.0, Vector::ZERO, 0.0, self.slack);
+        }
+    }
+
     /// The same, beginning at this distance: less than what is to be kept is made good in time.
     pub fn coming_out(self, d: f64, tolerance: f64) -> Self {
         let lacks = d - self.keep;
         Self { allowed: if lacks < -tolerance { (1.0 - OUT) * lacks } else { 0.0 }, ..self }
+    }
+
+    pub fn begins_close(&self) -> bool {
+        self.d0 < (1.0 + CLOSE) * self.keep
+    }
+
+    /// It is too far away to matter, even if its vertices go this far.
+    fn is_idle(&self, strays: f64) -> bool {
+        self.slack > strays
     }
 
     pub fn is_layer(&self) -> bool {
@@ -207,7 +236,7 @@ impl Near {
         let stiff = half * self.stiff;
         let along = if self.push > 0.0 { stiff } else { 0.0 };
         // What slides is as stiff as its friction over how far it wants to go.
-        let stiff = stiff * (STICKIER / STIFFER);
+        let stiff = stiff * STICKIER;
         let most = self.most();
         let across = if self.wants > most { stiff * (most / self.wants) } else { stiff };
         factor::stiffness(self.normal, along, if most > 0.0 { across } else { 0.0 })
@@ -230,7 +259,24 @@ pub(crate) struct Contacts {
     pub(super) starts: Vec<Pose>,
 }
 
+impl Contacts {
+    /// Vertices went this far since surfaces were looked at.
+    pub(super) fn strayed(&mut self, by: f64) {
+        self.near.iter_mut().for_each(|n| n.slack -= by);
+    }
+
+    /// Every row is looked at anew.
+    pub(super) fn forget(&mut self) {
+        self.near.iter_mut().for_each(|n| n.slack = 0.0);
+    }
+}
+
 impl Soft {
+    /// Something is pushed.
+    pub(super) fn touches(&self) -> bool {
+        self.contacts.near.iter().any(|n| n.push > 0.0)
+    }
+
     /// Where the shapes are, guests where they were moved to.
     pub(super) fn place_obstacles(&mut self, s: &State) {
         let c = &mut self.contacts;
@@ -268,7 +314,7 @@ impl Soft {
         // As stiff as its vertices together.
         let give =
             near.moving().map(|(n, w)| w * w / (self.around[n] + 2.0 * self.masses[n] / (self.h * self.h)));
-        near.stiff = STIFFER / give.sum::<f64>().max(f64::MIN_POSITIVE);
+        near.stiff = near.stiffer * STIFFER / give.sum::<f64>().max(f64::MIN_POSITIVE);
         d
     }
 
@@ -279,9 +325,13 @@ impl Soft {
             return false;
         }
         for k in 0..self.contacts.near.len() {
+            if self.contacts.near[k].is_idle(0.0) {
+                continue;
+            }
             let mut near = self.contacts.near[k];
-            self.look(&mut near);
+            let d = self.look(&mut near);
             near.pressed = near.push;
+            near.rest(d);
             self.contacts.near[k] = near;
         }
         !self.contacts.near.is_empty()
@@ -295,6 +345,9 @@ impl Soft {
         self.place_obstacles(s);
         let mut sum = 0.0;
         for k in 0..self.contacts.near.len() {
+            if self.contacts.near[k].is_idle(self.strays) {
+                continue;
+            }
             let mut near = self.contacts.near[k];
             sum += self.press(&mut near);
             self.contacts.near[k] = near;
@@ -328,7 +381,7 @@ impl Soft {
         let mut sum = 0.5 * near.push * near.push / near.stiff;
         // Huber's function: stiff within the cone, straight outside.
         let most = near.most();
-        let stiff = near.stiff * (STICKIER / STIFFER);
+        let stiff = near.stiff * STICKIER;
         let stuck = near.drag - near.normal * near.normal.dot(near.drag) - near.slip * stiff;
         near.wants = stuck.length();
         near.rub = if near.wants > most { stuck * (most / near.wants) } else { stuck };
@@ -341,7 +394,7 @@ impl Soft {
     pub(super) fn collect_touch(&mut self) {
         self.touching.fill(Vector::ZERO);
         let half = 0.5 * self.h;
-        for near in &self.contacts.near {
+        for near in self.contacts.near.iter().filter(|n| !n.is_idle(0.0)) {
             let f = near.force() * half;
             near.moving().for_each(|(n, w)| self.touching[n] += f * w);
         }
@@ -352,6 +405,10 @@ impl Soft {
         let half = 0.5 * self.h * self.h;
         for k in 0..self.contacts.near.len() {
             let near = &mut self.contacts.near[k];
+            if near.is_idle(0.0) {
+                near.acts = false;
+                continue;
+            }
             (near.acts, near.sticks) = (near.push > 0.0, near.sticks_now());
             (near.block, near.by) = (near.stiffness(half), near.weights);
             let (near, b) = (*near, near.block);
@@ -392,12 +449,19 @@ impl Soft {
         }
         for k in 0..self.contacts.near.len() {
             let near = self.contacts.near[k];
+            if near.is_idle(0.0) {
+                continue;
+            }
             let mut seen = near;
             // The surface where things are, which may bend away from the plane that they keep to.
             let gap = self.look(&mut seen) - near.keep - near.allowed;
             let (acts, give) = (near.push > 0.0, (0.5 * c.tolerance).max(GIVE * near.keep));
             if gap < -give || (strict && acts && gap > give) {
                 tight = false;
+                if near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
+                    seen.stiffer *= TIGHTER;
+                    seen.stiff *= TIGHTER;
+                }
                 (seen.multiplier, seen.drag) = (near.push, near.rub);
                 if seen.plane.is_none() {
                     (seen.plane, seen.weights) = (near.plane, near.weights);
@@ -417,6 +481,9 @@ impl Soft {
         (self.report.contacts, self.report.penetration) = (0, 0.0);
         for k in 0..self.contacts.near.len() {
             let mut near = self.contacts.near[k];
+            if near.is_idle(0.0) {
+                continue;
+            }
             let lacks = near.keep - self.look(&mut near);
             bearable &= lacks + near.allowed < BEARABLE * near.keep;
             self.report.contacts += usize::from(near.push > 0.0);

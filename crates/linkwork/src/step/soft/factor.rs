@@ -343,3 +343,104 @@ pub(super) fn times(b: &Block, v: Vector) -> Vector {
         b[2] * v.x + b[4] * v.y + b[5] * v.z,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random and are the same every time.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        }
+
+        fn vector(&mut self) -> Vector {
+            Vector::new(self.next() - 0.5, self.next() - 0.5, self.next() - 0.5)
+        }
+    }
+
+    /// Solves a random matrix over this graph, and tells how far the answer is off.
+    fn error(at: &[Vector], pairs: &[[u32; 2]], r: &mut Random) -> f64 {
+        let mut f = Factor::default();
+        let places = f.analyse(at, pairs);
+        let masses: Vec<f64> = at.iter().map(|_| 0.1 + r.next()).collect();
+        let x: Vec<Vector> = at.iter().map(|_| r.vector()).collect();
+        let mut b: Vec<Vector> = x.iter().zip(&masses).map(|(x, m)| *x * *m).collect();
+        // Twice, for whatever the first time may leave behind.
+        for _ in 0..2 {
+            f.start(&masses);
+            b.iter_mut().zip(x.iter().zip(&masses)).for_each(|(b, (x, m))| *b = *x * *m);
+            for (p, place) in pairs.iter().zip(&places) {
+                let block = stiffness(r.vector().normalize(), 1e3 * r.next(), r.next());
+                let [i, j] = p.map(|n| n as usize);
+                f.add_diagonal(i, &block);
+                f.add_diagonal(j, &block);
+                f.couple(*place, &block);
+                let push = times(&block, x[i] - x[j]);
+                (b[i], b[j]) = (b[i] + push, b[j] - push);
+            }
+            assert!(f.factor());
+        }
+        let mut flat: Vec<f64> = b.iter().flat_map(|b| b.to_array()).collect();
+        f.solve(&mut flat);
+        let off = x.iter().zip(flat.chunks_exact(3)).map(|(x, y)| x.distance(Vector::from_slice(y)));
+        off.fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn solves_over_every_kind_of_graph() {
+        let mut r = Random(7);
+        for n in [1, 2, 3, 5, 9, 17, 33] {
+            let at: Vec<Vector> =
+                (0..n * n).map(|k| Vector::new((k % n) as f64, 0.0, (k / n) as f64)).collect();
+            let id = |i: usize, j: usize| (i + n * j) as u32;
+            let mut grid = Vec::new();
+            for j in 0..n {
+                for i in 0..n {
+                    grid.extend((i + 1 < n).then(|| [id(i, j), id(i + 1, j)]));
+                    grid.extend((j + 1 < n).then(|| [id(i, j), id(i, j + 1)]));
+                    grid.extend((i + 1 < n && j + 1 < n).then(|| [id(i, j), id(i + 1, j + 1)]));
+                }
+            }
+            assert!(error(&at, &grid, &mut r) < 1e-9, "grid of {n}");
+            // The same with far couplings, as layers that touch have; scattered; all in one place; with no coupling at all.
+            let count = at.len() as f64;
+            for _ in 0..n {
+                let [a, b] = [r.next(), r.next()].map(|x| (x * count) as u32);
+                if a != b && !grid.contains(&[a.min(b), a.max(b)]) {
+                    grid.push([a.min(b), a.max(b)]);
+                }
+            }
+            assert!(error(&at, &grid, &mut r) < 1e-9, "folded grid of {n}");
+            let scattered: Vec<Vector> = at.iter().map(|_| r.vector()).collect();
+            assert!(error(&scattered, &grid, &mut r) < 1e-9, "scattered grid of {n}");
+            assert!(error(&vec![Vector::ONE; at.len()], &grid, &mut r) < 1e-9, "heap of {n}");
+            assert!(error(&at, &[], &mut r) < 1e-12, "{n} alone");
+        }
+        let (all, at) = (30_u32, (0..30).map(|_| r.vector()).collect::<Vec<_>>());
+        let pairs: Vec<[u32; 2]> = (0..all).flat_map(|a| (a + 1..all).map(move |b| [a, b])).collect();
+        assert!(error(&at, &pairs, &mut r) < 1e-9, "everyone with everyone");
+    }
+
+    #[test]
+    fn says_what_is_not_positive_definite() {
+        let at = [Vector::ZERO, Vector::X, Vector::Y];
+        let mut f = Factor::default();
+        let places = f.analyse(&at, &[[0, 1], [1, 2]]);
+        for (block, fine) in
+            [([1.0; 6], true), ([-5.0, 0.0, 0.0, 1.0, 0.0, 1.0], false), ([f64::NAN; 6], false)]
+        {
+            f.start(&[1.0; 3]);
+            for (k, place) in places.iter().enumerate() {
+                f.add_diagonal(k, &block);
+                f.add_diagonal(k + 1, &block);
+                f.couple(*place, &block);
+            }
+            assert_eq!(f.factor(), fine, "{block:?}");
+            assert_eq!(f.is_ready(), fine);
+        }
+    }
+}

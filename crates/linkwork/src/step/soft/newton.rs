@@ -9,6 +9,8 @@ use crate::state::State;
 const ROUNDS: usize = 100;
 /// Bodies of more vertices than this are solved less accurately.
 const MANY: usize = 600;
+/// What is not bearable after the rounds that it should take gets so many.
+const LAST: usize = 12;
 /// What touches may gain by this share of its kinetic energy in a step: what lies too deep is pushed out.
 const GAIN: f64 = 0.02;
 /// A round that leaves more than this share of the correction before it wants a new matrix.
@@ -23,21 +25,25 @@ impl Soft {
         let close = (1e-2 * c.tolerance).max(1e-14 * extent);
         // Which limits and contacts act is seen from not so near.
         let coarse = close.max(0.3 * c.tolerance);
-        let (eps, most) = self.accuracy();
-        if self.is_first && !self.contacts.near.is_empty() {
-            // What touches begins from where it was: `Phi` only falls from there, so that nothing is gained however soon it ends.
-            self.x.clone_from(&self.start);
-            self.stop_guests();
-        }
-        let first = std::mem::take(&mut self.is_first);
         self.place_obstacles(held);
+        if std::mem::take(&mut self.is_first) {
+            self.standing = f64::INFINITY;
+            if self.careful {
+                self.start_over(held);
+            }
+        }
         self.look_at_surfaces(0);
         let mut value = self.evaluate(held);
-        if first {
-            self.standing = if self.contacts.near.is_empty() { f64::INFINITY } else { self.plain };
-        }
         let (mut stale, mut last) = (true, f64::INFINITY);
         for round in 0..ROUNDS {
+            if !self.careful && self.touches() {
+                self.dampen();
+                self.start_over(held);
+                self.look_at_surfaces(0);
+                value = self.evaluate(held);
+                (stale, last) = (true, f64::INFINITY);
+            }
+            let (eps, most) = self.accuracy();
             self.report.rounds += 1;
             let new = stale;
             if new && !self.linearise() {
@@ -65,7 +71,9 @@ impl Soft {
             }
             if round + 1 >= most {
                 let bearable = self.is_bearable(c);
-                return self.finish(held, c, bearable);
+                if bearable || round + 1 >= LAST.max(most) {
+                    return self.finish(held, c, bearable);
+                }
             }
             let far = moved > NEAR * self.reach || moved > SLOW * last;
             stale = !tight || share < 1.0 || far || self.acts_differently();
@@ -77,14 +85,25 @@ impl Soft {
         self.finish(held, c, false)
     }
 
+    /// What touches begins from where it was: `Phi` only falls from there, so that nothing is gained however soon it ends.
+    fn start_over(&mut self, held: &State) {
+        self.x.clone_from(&self.start);
+        self.stop_guests();
+        self.contacts.forget();
+        self.place_obstacles(held);
+        self.evaluate(held);
+        self.standing = self.plain;
+    }
+
     /// What the energy may be off by, as a share of the kinetic one, and after how many rounds it may be off by more: large
     /// sheets wrinkle in ways that cannot be told apart, and what is left open is no motion of the whole.
     fn accuracy(&self) -> (f64, usize) {
-        let n = self.solids.len();
-        match self.contacts.near.is_empty() {
-            true if n > MANY => (1e-3, (6000 / n.max(1)).clamp(6, 40)),
-            true => (1e-7, 40),
-            false => (1e-2, if n > MANY { 8 } else { 12 }),
+        let many = self.solids.len() > MANY;
+        match (self.careful, many) {
+            (false, false) => (1e-7, 40),
+            (false, true) => (3e-2, 6),
+            (true, false) => (1e-2, 8),
+            (true, true) => (1e-2, 4),
         }
     }
 
@@ -274,6 +293,7 @@ impl Soft {
         // Below that, differences of `Phi` are rounding.
         let noise = 1e-12 * value.abs();
         let mut share = 1.0;
+        self.strays = 2.0 * moved;
         for _ in 0..30 {
             for (n, x) in self.x.iter_mut().enumerate() {
                 *x = self.before[n] + Vector::from_slice(&self.right[3 * n..3 * n + 3]) * share;
@@ -281,12 +301,14 @@ impl Soft {
             self.move_guests(share);
             let reached = self.evaluate(held);
             if reached <= value + 1e-4 * share * slope + noise || (share == 1.0 && moved <= close) {
+                self.contacts.strayed(share * std::mem::take(&mut self.strays));
                 return (share, reached);
             }
             share *= 0.5;
         }
         self.x.clone_from(&self.before);
         self.move_guests(0.0);
+        self.strays = 0.0;
         (0.0, self.evaluate(held))
     }
 

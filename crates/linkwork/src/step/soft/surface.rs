@@ -176,7 +176,7 @@ impl Soft {
             let near = Near::new(Kind::Vertex, ends, nodes, [1.0, 0.0, 0.0, 0.0], keep, o.friction);
             let mut near = near.coming_out(d, 10.0 * ways.tolerance);
             (near.obstacle, near.guest) = (k as u32, invite(&mut self.contacts.guests));
-            (near.p0, near.outside) = (p0, d > 0.0);
+            (near.p0, near.outside, near.d0) = (p0, d > 0.0, d);
             self.contacts.near.push(near);
         }
     }
