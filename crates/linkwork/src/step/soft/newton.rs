@@ -35,14 +35,16 @@ impl Soft {
         self.look_at_surfaces(0);
         let mut value = self.evaluate(held);
         let (mut stale, mut last) = (true, f64::INFINITY);
-        for round in 0..ROUNDS {
+        let mut round = 0;
+        while round < ROUNDS {
             if !self.careful && self.touches() {
                 self.dampen();
                 self.start_over(held);
                 self.look_at_surfaces(0);
                 value = self.evaluate(held);
-                (stale, last) = (true, f64::INFINITY);
+                (stale, last, round) = (true, f64::INFINITY, 0);
             }
+            round += 1;
             let (eps, most) = self.accuracy();
             self.report.rounds += 1;
             let new = stale;
@@ -64,21 +66,21 @@ impl Soft {
             let enough = share == 1.0 && -slope <= eps * self.h * self.h * self.energy || moved <= close;
             let mut tight = true;
             if enough || moved <= coarse {
-                tight = self.tighten(c, round + 1 < most);
-                if tight && enough {
+                tight = self.tighten(c, round < most);
+                if tight && enough && (self.careful || !self.touches()) {
                     return self.finish(held, c, true);
                 }
             }
-            if round + 1 >= most {
+            if round >= most {
                 let bearable = self.is_bearable(c);
-                if bearable || round + 1 >= LAST.max(most) {
+                if bearable || round >= LAST.max(most) {
                     return self.finish(held, c, bearable);
                 }
             }
             let far = moved > NEAR * self.reach || moved > SLOW * last;
             stale = !tight || share < 1.0 || far || self.acts_differently();
             last = if stale { f64::INFINITY } else { moved };
-            if self.look_at_surfaces(round + 1) || !tight {
+            if self.look_at_surfaces(round) || !tight {
                 value = self.evaluate(held);
             }
         }
