@@ -28,7 +28,7 @@ pub mod state;
 pub mod step;
 pub mod trajectory;
 
-pub use force::{Force, Interval, Spring};
+pub use force::{Air, Force, Interval, Spring};
 pub use joint::{
     AngleRange, Curve, Direction, Drive, DriveAim, Frame, Joint, JointId, Limit, Mask, Range, Rank, Region,
     TwistRange,

@@ -6,7 +6,7 @@ mod part;
 
 pub(crate) use part::Part;
 
-use crate::force::{Force, Spring};
+use crate::force::{Air, Force, Spring};
 use crate::joint::{Joint, JointId};
 use crate::material::Material;
 use crate::math::Vector;
@@ -55,6 +55,7 @@ pub struct Mechanism {
     pub(crate) ignores: Vec<[SolidId; 2]>,
     /// Acceleration of free fall.
     pub gravity: Vector,
+    air: Option<Air>,
     epoch: u64,
     /// Where this is a part of another mechanism: what its joints and springs are called there.
     outer_joints: Vec<u32>,
@@ -103,6 +104,7 @@ impl Mechanism {
             springs: Vec::new(),
             ignores: Vec::new(),
             gravity: Vector::new(0.0, -9.81, 0.0),
+            air: None,
             epoch: next_epoch(),
             outer_joints: Vec::new(),
             outer_springs: Vec::new(),

@@ -3,6 +3,7 @@
 
 mod classics;
 mod cloth;
+mod cloth_wind;
 mod common;
 mod contact;
 mod contact_coats;

@@ -161,6 +161,9 @@ pub fn fingerprint(m: &Mechanism) -> u64 {
     }
     let rest = (m.joints(), &m.materials, &m.trajectories, &m.forces, &m.springs, m.gravity, &m.ignores);
     let _ = write!(hash, "{rest:?}");
+    if let Some(air) = m.air() {
+        let _ = write!(hash, "{air:?}");
+    }
     for soft in m.softs() {
         let _ = write!(hash, "{:?} {:?} {:?}", soft.first, soft.mesh.springs, soft.mesh.thickness);
     }

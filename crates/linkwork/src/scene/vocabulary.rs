@@ -117,7 +117,12 @@ const THICKNESS: ClauseWords = once("thickness", "thickness LENGTH");
 pub const BLOCKS: &[BlockWords] = &[
     block_words(
         "scene",
-        &[once("title", "title \"TEXT\""), once("up", "up y | z"), once("gravity", "gravity X Y Z")],
+        &[
+            once("title", "title \"TEXT\""),
+            once("up", "up y | z"),
+            once("gravity", "gravity X Y Z"),
+            once("wind", "wind X Y Z [density D]"),
+        ],
     ),
     block_words(
         "settings",

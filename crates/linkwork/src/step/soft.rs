@@ -39,6 +39,7 @@ mod newton;
 mod room;
 mod surface;
 mod tree;
+mod wind;
 
 use super::free::Wrench;
 use super::{IslandWork, StepConfig};
@@ -49,6 +50,7 @@ use crate::solve::Lower;
 use crate::state::State;
 pub(crate) use contact::{Contacts, Obstacle};
 use factor::Factor;
+pub(crate) use wind::most_pull;
 
 const NONE: u32 = u32::MAX;
 /// A spring that is weaker than this beside its masses over the step is left out of the couplings of the matrix: iterations
@@ -248,6 +250,7 @@ pub(crate) struct Soft {
     before: Vec<Vector>,
     /// Stiffness around each node.
     around: Vec<f64>,
+    wind: wind::Wind,
     pub contacts: Contacts,
     couplings: Vec<(usize, usize, [[f64; 6]; 3])>,
     pub report: SoftReport,
@@ -397,7 +400,7 @@ impl Soft {
     }
 
     /// The second half of the springs' forces, as forces over the step, and what keeps the momenta.
-    pub fn add_second_half(&mut self, forces: &mut [Wrench]) {
+    pub fn add_second_half(&mut self, held: &State, forces: &mut [Wrench]) {
         let mut half = std::mem::take(&mut self.before);
         half.iter_mut().for_each(|p| *p = Vector::ZERO);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
@@ -408,6 +411,7 @@ impl Soft {
                 half[*n as usize] += pull * sign;
             }
         }
+        self.blow_again(held, &mut half);
         self.keep_momentum(&mut half);
         for (n, &i) in self.solids.iter().enumerate() {
             forces[i as usize].linear += half[n] * (2.0 / self.h);
@@ -455,6 +459,7 @@ pub(super) fn explicit(m: &Mechanism, s: &State, out: &mut [Wrench]) {
             }
         }
     }
+    wind::explicit(m, s, out);
 }
 
 /// What springs of soft bodies store at a state.
