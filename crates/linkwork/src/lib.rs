@@ -40,7 +40,7 @@ pub use record::Recorder;
 pub use scene::generate;
 pub use session::Session;
 pub use shape::{Mesh, PlacedShape, Shape};
-pub use soft::{SoftBody, SoftMesh, SoftSpring};
+pub use soft::{SoftBody, SoftMesh, SoftSpring, Torn};
 pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;
 pub use step::assemble::{AssembleConfig, AssembleReport, Outcome, assemble};

@@ -226,6 +226,11 @@ impl Mechanism {
         Ok(())
     }
 
+    /// Caches that know it start over.
+    pub(crate) fn renew(&mut self) {
+        self.epoch = next_epoch();
+    }
+
     /// [`Mechanism::edit_solid`] for what cannot be refused.
     pub(crate) fn alter_solid(&mut self, id: SolidId, f: impl FnOnce(&mut Solid)) {
         if let Some(solid) = self.solids.get_mut(id.index()) {

@@ -251,6 +251,7 @@ impl Part {
             velocities: pick(&whole.velocities),
             spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])),
             angles,
+            torn: Vec::new(),
             memory: Default::default(),
         }
     }

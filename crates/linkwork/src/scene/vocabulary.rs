@@ -111,6 +111,7 @@ const MU: ClauseWords = once("mu", "mu M");
 const SPIN: ClauseWords = once("spin", "spin X Y Z");
 const STRETCH: ClauseWords = once("stretch", "stretch STIFFNESS [DAMPING]");
 const LIMIT_STRAIN: ClauseWords = once("limit-strain", "limit-strain RATIO");
+const TEAR: ClauseWords = once("tear", "tear RATIO");
 const THICKNESS: ClauseWords = once("thickness", "thickness LENGTH");
 
 /// Every block of the language.
@@ -277,6 +278,7 @@ pub const BLOCKS: &[BlockWords] = &[
             once("shear", "shear STIFFNESS [DAMPING]"),
             once("bend", "bend STIFFNESS [DAMPING]"),
             LIMIT_STRAIN,
+            TEAR,
             THICKNESS,
             many("pin", "pin I J [to NAME X Y Z]"),
             MATERIAL,
@@ -297,6 +299,7 @@ pub const BLOCKS: &[BlockWords] = &[
             MASS,
             STRETCH,
             LIMIT_STRAIN,
+            TEAR,
             THICKNESS,
             many("pin", "pin I J K [to NAME X Y Z]"),
             MATERIAL,
