@@ -3,6 +3,7 @@
 
 mod classics;
 mod cloth;
+mod cloth_forms;
 mod cloth_tear;
 mod cloth_wind;
 mod common;
