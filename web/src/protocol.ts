@@ -91,6 +91,8 @@ export interface SoftInfo {
   triangles: number[];
   /** Kinds of springs: length at rest, strain at the limit (`null`: none), pairs of vertices. */
   springs: { length: number; limit: number | null; ends: number[] }[];
+  /** Of a rope: vertices behind which it is torn. */
+  gaps?: number[];
   line: number;
 }
 

@@ -466,7 +466,7 @@ impl Simulated<'_> {
         json!({
             "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
             "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
-            "tangled_max": soft.tangled, "stopped": soft.stopped, "rounds_max": soft.rounds,
+            "tangled_max": soft.tangled, "stopped": soft.stopped, "torn": soft.torn, "rounds_max": soft.rounds,
             "factors_max": soft.factors, "unsolved": soft.unsolved,
         })
     }

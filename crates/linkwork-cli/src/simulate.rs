@@ -19,6 +19,7 @@ use linkwork::{
     AssembleConfig, AssembleReport, JointId, Mechanism, Method, State, StepConfig, StepReport, Workspace,
     assemble, step,
 };
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -403,6 +404,8 @@ pub fn simulate(
         clock: Some(&clock),
         ..StepConfig::default()
     };
+    // What tears is gone for whoever measures, too.
+    let mut worn = Cow::Borrowed(m);
     for done in 1..=setup.steps {
         if interrupt::asked() {
             t.ended = Ended::Interrupted;
@@ -411,6 +414,10 @@ pub fn simulate(
         step_begin.set(Instant::now());
         let (mut missed, mut looked) = (false, Duration::ZERO);
         for _ in 0..setup.substeps {
+            if state.torn != worn.torn() {
+                worn.to_mut().wear(&state.torn);
+            }
+            let m = &*worn;
             let r = step(m, state, &mut w, &config);
             t.stages = sum(t.stages, r.stages);
             if let Some(why) = r.rejected {
@@ -428,6 +435,7 @@ pub fn simulate(
             }
         }
         let took = step_begin.get().elapsed().saturating_sub(looked).as_secs_f64();
+        let m = &*worn;
         if let Ended::Rejected(_) = t.ended {
             break;
         }

@@ -31,6 +31,23 @@ pub struct Force {
     pub during: Option<Interval>,
 }
 
+/// Air around soft bodies, which it pushes face by face: `F = 1/2 density A |s| s n`, `s` being how fast it meets the face along
+/// its normal. A mechanism has none unless it is given some.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Air {
+    /// How fast it moves; still air brakes, too.
+    pub wind: Vector,
+    /// Its density.
+    pub density: f64,
+}
+
+impl Air {
+    /// Density at sea level, kg/m^3.
+    pub const DENSITY: f64 = 1.2;
+    /// Most of speed and density: beyond that it is no air.
+    pub const MOST: f64 = 1e4;
+}
+
 /// A damped spring between two points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spring {

@@ -28,7 +28,7 @@ pub mod state;
 pub mod step;
 pub mod trajectory;
 
-pub use force::{Force, Interval, Spring};
+pub use force::{Air, Force, Interval, Spring};
 pub use joint::{
     AngleRange, Curve, Direction, Drive, DriveAim, Frame, Joint, JointId, Limit, Mask, Range, Rank, Region,
     TwistRange,
@@ -40,7 +40,7 @@ pub use record::Recorder;
 pub use scene::generate;
 pub use session::Session;
 pub use shape::{Mesh, PlacedShape, Shape};
-pub use soft::{SoftBody, SoftMesh, SoftSpring};
+pub use soft::{SoftBody, SoftMesh, SoftSpring, Torn};
 pub use solid::{Collide, Kernel, MassProperties, Mobility, Solid, SolidId};
 pub use state::State;
 pub use step::assemble::{AssembleConfig, AssembleReport, Outcome, assemble};

@@ -6,16 +6,17 @@ mod part;
 
 pub(crate) use part::Part;
 
-use crate::force::{Force, Spring};
+use crate::force::{Air, Force, Spring};
 use crate::joint::{Joint, JointId};
 use crate::material::Material;
 use crate::math::Vector;
 use crate::nodes::Places;
-use crate::soft::SoftBody;
+use crate::soft::{SoftBody, SoftMesh, Torn};
 use crate::solid::{Solid, SolidId};
 use crate::trajectory::Trajectory;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names a material.
@@ -47,7 +48,10 @@ pub struct Mechanism {
     counters: Vec<u32>,
     counter_count: u32,
     names: BTreeMap<String, SolidId>,
-    softs: Vec<SoftBody>,
+    pub(crate) softs: Vec<SoftBody>,
+    /// What is torn, and meshes as they were before anything was.
+    pub(crate) torn: Vec<Torn>,
+    pub(crate) whole: Vec<Arc<SoftMesh>>,
     pub(crate) materials: Vec<Material>,
     pub(crate) trajectories: Vec<Trajectory>,
     pub(crate) forces: Vec<Force>,
@@ -55,6 +59,7 @@ pub struct Mechanism {
     pub(crate) ignores: Vec<[SolidId; 2]>,
     /// Acceleration of free fall.
     pub gravity: Vector,
+    air: Option<Air>,
     epoch: u64,
     /// Where this is a part of another mechanism: what its joints and springs are called there.
     outer_joints: Vec<u32>,
@@ -97,12 +102,15 @@ impl Mechanism {
             counter_count: 0,
             names: BTreeMap::from([("world".to_owned(), SolidId::WORLD)]),
             softs: Vec::new(),
+            torn: Vec::new(),
+            whole: Vec::new(),
             materials: Vec::new(),
             trajectories: Vec::new(),
             forces: Vec::new(),
             springs: Vec::new(),
             ignores: Vec::new(),
             gravity: Vector::new(0.0, -9.81, 0.0),
+            air: None,
             epoch: next_epoch(),
             outer_joints: Vec::new(),
             outer_springs: Vec::new(),

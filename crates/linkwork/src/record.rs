@@ -22,6 +22,7 @@ use crate::math::{Pose, Vector};
 use crate::measure::{Energy, Momentum};
 use crate::mechanism::Mechanism;
 use crate::rows::Gaps;
+use crate::soft::Torn;
 use crate::solid::SolidId;
 use crate::state::State;
 
@@ -47,6 +48,8 @@ pub struct Frame {
     pub velocities: Vec<Vector>,
     /// Angular velocity of each solid, world axes.
     pub spins: Vec<Vector>,
+    /// What is torn of soft bodies.
+    pub torn: Vec<Torn>,
     /// What was measured.
     pub sample: Sample,
 }
@@ -66,6 +69,7 @@ impl Frame {
         self.velocities.clone_from(&s.velocities);
         self.spins.clear();
         self.spins.extend(s.spins.iter());
+        self.torn.clone_from(&s.torn);
         self.sample = sample;
     }
 

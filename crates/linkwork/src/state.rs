@@ -6,6 +6,7 @@ use crate::math::{Pose, Rotation, Vector, exp};
 use crate::mechanism::Mechanism;
 use crate::nodes::{Places, Turning};
 use crate::rows::{RowKey, Rows};
+use crate::soft::{SoftBody, Torn};
 use crate::solid::{Kernel, SolidId};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,8 @@ pub struct State {
     pub spins: Turning<Vector>,
     /// Counted angles (twists, limited rotations, screws) with their whole turns.
     pub angles: Vec<f64>,
+    /// What is torn of soft bodies, in order.
+    pub torn: Vec<Torn>,
     /// What the last step leaves for the next.
     pub memory: Memory,
 }
@@ -194,7 +197,7 @@ macro_rules! clone_in_place {
     };
 }
 
-clone_in_place!(State: time, centers, rotations, velocities, spins, angles, memory);
+clone_in_place!(State: time, centers, rotations, velocities, spins, angles, torn, memory);
 clone_in_place!(Memory: islands);
 clone_in_place!(
     IslandMemory: solid, substep, care, still, drift, peak, gravity, made_of, keys, forces, pull, contacts
@@ -228,6 +231,7 @@ impl State {
                 .iter()
                 .flat_map(|j| j.counted_ranges().map(|r| r.middle()).collect::<Vec<_>>())
                 .collect(),
+            torn: Vec::new(),
             memory: Memory::default(),
         };
         state.count_screws(m);
@@ -287,6 +291,17 @@ impl State {
             let count = new.joints()[k].counted_ranges().count();
             state.angles[to..to + count].copy_from_slice(&self.angles[at..at + count]);
         }
+        // What is torn stays so in bodies of the same name with as many springs and vertices.
+        for [body, k] in &self.torn {
+            let Some(from) = old.softs().get(*body as usize) else { continue };
+            let same = |s: &SoftBody| {
+                s.name == from.name
+                    && s.mesh.springs.len() == from.mesh.springs.len()
+                    && s.vertices() == from.vertices()
+            };
+            state.torn.extend(new.softs().iter().position(same).map(|to| [to as u32, *k]));
+        }
+        state.torn.sort_unstable();
         state
     }
 
@@ -350,6 +365,7 @@ impl State {
         }
         self.rotations.values().iter().flat_map(|q| q.to_array()).for_each(&mut eat);
         self.angles.iter().copied().for_each(&mut eat);
+        self.torn.iter().flatten().for_each(|k| eat(f64::from(*k)));
         for island in &self.memory.islands {
             eat(f64::from(island.solid));
             eat(island.substep);

@@ -3,6 +3,9 @@
 
 mod classics;
 mod cloth;
+mod cloth_forms;
+mod cloth_tear;
+mod cloth_wind;
 mod common;
 mod contact;
 mod contact_coats;

@@ -103,8 +103,10 @@ export class Soft {
     const n = this.count;
     const faces: number[] = [];
     if (this.info.kind === 'rope') {
+      const gaps = new Set(this.info.gaps);
       for (let i = 0; i + 1 < n; i++)
         for (let k = 0; k < AROUND; k++) {
+          if (gaps.has(i)) break;
           const [a, b] = [i * AROUND + k, i * AROUND + ((k + 1) % AROUND)];
           faces.push(a, b, a + AROUND, b, b + AROUND, a + AROUND);
         }

@@ -193,7 +193,7 @@ fn describe_soft(m: &Mechanism, soft: &SoftBody, part: &SoftPart, line: usize) -
         .collect();
     let held: Vec<u32> =
         (0..soft.vertices() as u32).filter(|k| m.solid(soft.vertex(*k)).is_fixed()).collect();
-    let kind = match (mesh.triangles.is_empty(), mesh.tetrahedra.is_empty()) {
+    let kind = match (mesh.is_rope(), mesh.tetrahedra.is_empty()) {
         (true, true) => "rope",
         (false, true) => "cloth",
         _ => "tetra",
@@ -210,6 +210,7 @@ fn describe_soft(m: &Mechanism, soft: &SoftBody, part: &SoftPart, line: usize) -
         "radius": part.radius,
         "triangles": mesh.triangles.iter().flatten().collect::<Vec<_>>(),
         "springs": springs,
+        "gaps": mesh.gaps(),
         "line": line,
     })
 }

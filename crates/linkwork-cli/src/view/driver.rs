@@ -29,6 +29,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const IDLE_TICKS: u32 = 12;
 /// Ticks between tables of a comparison.
 const TABLE_TICKS: u32 = 15;
+/// A rip that runs on is shown no more often than this: the page builds its bodies anew.
+const TEAR_TICKS: u32 = 4;
 /// The recorded motion: half a minute, and no more memory than this.
 const RECORDED_FRAMES: usize = 1800;
 const RECORDED_BYTES: usize = 64 << 20;
@@ -135,6 +137,8 @@ pub struct Driver {
     revision: u32,
     /// What clients were told last.
     enabled: Vec<bool>,
+    /// What was torn of soft bodies when the page was told of them.
+    torn: Vec<linkwork::Torn>,
     settings: String,
     frame: Vec<u8>,
     quiet: u32,
@@ -167,6 +171,7 @@ impl Driver {
             tick: 0,
             revision: 0,
             enabled: Vec::new(),
+            torn: Vec::new(),
             settings: String::new(),
             frame: Vec::new(),
             quiet: 0,
@@ -252,6 +257,9 @@ impl Driver {
         self.worked = work_of(&report).unwrap_or(self.worked);
         self.tick = self.tick.wrapping_add(1);
         self.publish(&report, elapsed);
+        if self.tick.is_multiple_of(TEAR_TICKS) && self.session.mechanism().torn() != self.torn {
+            self.tell_scene();
+        }
         if !report.contacts.events.is_empty() {
             let told = json!({ "event": "contacts", "events": frame::strongest(&report.contacts.events) });
             let _ = self.hub.events.send(message(told));
@@ -592,6 +600,7 @@ impl Driver {
     fn tell_scene(&mut self) {
         self.revision += 1;
         self.enabled = self.session.mechanism().joints().iter().map(|j| j.enabled).collect();
+        self.torn = self.session.mechanism().torn().to_vec();
         let file = match &self.source {
             Source::File(path) => Some(path.display().to_string()),
             Source::Named(_) => None,

@@ -47,7 +47,7 @@ pub fn animated_glb_told(m: &Mechanism, frames: &[Frame], skins: &[Surface]) -> 
     let figure = Figure::with_skins(m, &first, skins);
     let mut scene = Scene::new(&figure);
     scene.wear(m, skins, |id| drawable(first.pose(m, id)));
-    let draped = scene.drape(m, &figure);
+    let draped = scene.drape(m, &figure, frames);
     let whole = |(node, part): (usize, &Part)| (node, Mover::Solid(part.solid));
     let between = scene.bones.iter().map(|(node, bone)| (*node, Mover::Bone(*bone)));
     let mut moving: Vec<(usize, Mover)> = figure.parts.iter().enumerate().map(whole).chain(between).collect();

@@ -46,7 +46,7 @@ pub fn glb_with_skins(m: &Mechanism, s: &State, skins: &[Surface]) -> Vec<u8> {
     let figure = Figure::with_skins(m, s, skins);
     let mut scene = Scene::new(&figure);
     scene.wear(m, skins, |id| drawable(s.pose(m, id)));
-    scene.drape(m, &figure);
+    scene.drape(m, &figure, &[]);
     scene.write()
 }
 

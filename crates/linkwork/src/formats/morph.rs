@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use crate::math::Vector;
 use crate::mechanism::Mechanism;
 use crate::record::Frame;
-use crate::soft::SoftBody;
+use crate::soft::{SoftBody, SoftMesh};
 use serde_json::{Value, json};
 
 /// Most bytes that the motion of soft bodies takes, and most frames: viewers keep every target in one texture of layers, and
@@ -26,14 +26,18 @@ pub(super) struct Draped {
     body: usize,
     node: usize,
     mesh: usize,
+    /// Triangles that tear on the way.
+    lost: Vec<[u32; 3]>,
 }
 
 impl Scene {
-    /// Adds the soft bodies as they are. Those for which the file has no room are left out.
-    pub(super) fn drape(&mut self, m: &Mechanism, figure: &Figure) -> Vec<Draped> {
+    /// Adds the soft bodies as they are. Those for which the file has no room are left out. `frames`: what is to happen to them.
+    pub(super) fn drape(&mut self, m: &Mechanism, figure: &Figure, frames: &[Frame]) -> Vec<Draped> {
         let mut draped = Vec::new();
+        let end = frames.last().and_then(|f| worn(m, f));
         for (body, (soft, part)) in m.softs().iter().zip(&figure.softs).enumerate() {
-            let t = Sheet::new(&soft.mesh, part.radius).triangles(&part.places);
+            let lost = end.as_ref().map_or(Vec::new(), |end| lost(&soft.mesh, &end.softs()[body].mesh));
+            let t = Sheet::new(&soft.mesh, part.radius).losing(&lost).triangles(&part.places);
             if t.indices.is_empty() || CORNER * t.positions.len() + 4 * t.indices.len() >= self.room() {
                 continue;
             }
@@ -41,7 +45,7 @@ impl Scene {
             let (node, mesh) = (self.nodes.len(), self.meshes.len());
             self.meshes.push(json!({ "name": part.name, "primitives": [primitive] }));
             self.nodes.push(json!({ "name": part.name, "mesh": mesh }));
-            draped.push(Draped { body, node, mesh });
+            draped.push(Draped { body, node, mesh, lost });
         }
         draped
     }
@@ -58,7 +62,8 @@ impl Scene {
         let mut baked = Baked::default();
         let alive = |d: &&Draped| m.softs()[d.body].range().any(|i| moves(frames, i));
         let moving: Vec<&Draped> = draped.iter().filter(alive).collect();
-        let sheet = |d: &Draped| Sheet::new(&m.softs()[d.body].mesh, figure.softs[d.body].radius);
+        let sheet =
+            |d: &Draped| Sheet::new(&m.softs()[d.body].mesh, figure.softs[d.body].radius).losing(&d.lost);
         let corners: usize = moving.iter().map(|d| sheet(d).corners()).sum();
         if corners == 0 {
             return baked;
@@ -84,7 +89,10 @@ impl Scene {
             let list: Vec<Value> = keys[1..]
                 .iter()
                 .map(|k| {
-                    let (at, normals) = sheet.surface(&places(soft, &frames[*k]));
+                    let left = worn(m, &frames[*k]).filter(|_| !d.lost.is_empty());
+                    let gone = left.map_or(Vec::new(), |l| lost(&soft.mesh, &l.softs()[d.body].mesh));
+                    let (at, normals) =
+                        sheet.surface_without(&places(soft, &frames[*k]), |t| gone.contains(t));
                     let less = |a: &[Vector], b: &[Vector]| -> Vec<Vector> {
                         a.iter().zip(b).map(|(a, b)| *a - *b).collect()
                     };
@@ -125,6 +133,26 @@ impl Baked {
                  them would take {size} MB"
             ),
         });
+    }
+}
+
+/// The mechanism as it is worn in a frame, if it is.
+fn worn(m: &Mechanism, frame: &Frame) -> Option<Mechanism> {
+    (m.torn() != frame.torn).then(|| {
+        let mut worn = m.clone();
+        worn.wear(&frame.torn);
+        worn
+    })
+}
+
+/// Triangles that are not there any more.
+fn lost(before: &SoftMesh, after: &SoftMesh) -> Vec<[u32; 3]> {
+    let left: std::collections::BTreeSet<&[u32; 3]> = after.triangles.iter().collect();
+    if before.tetrahedra.is_empty() {
+        before.triangles.iter().filter(|t| !left.contains(t)).copied().collect()
+    } else {
+        // What tears in a soft solid opens faces that were not there: it is shown whole.
+        Vec::new()
     }
 }
 
@@ -220,7 +248,7 @@ mod tests {
         let figure = Figure::new(&m, &State::new(&m));
         let bake = |most: usize| {
             let mut scene = Scene::new(&figure);
-            let draped = scene.drape(&m, &figure);
+            let draped = scene.drape(&m, &figure, &[]);
             let baked = scene.bake(&m, &figure, &draped, &frames, most);
             let targets = scene.meshes[0]["primitives"][0]["targets"].as_array().map_or(0, Vec::len);
             (targets, baked.cut.concat())

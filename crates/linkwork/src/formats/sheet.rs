@@ -18,38 +18,60 @@ const AROUND: u32 = 8;
 pub(super) struct Sheet<'a> {
     mesh: &'a SoftMesh,
     radius: f64,
+    /// Triangles that tear on the way: they have corners of their own, which fall into one when they do.
+    lost: Vec<[u32; 3]>,
     /// Where a rope's rings begin: the same as in the state before, as near as may be, so that nothing twists between two.
     start: Vector,
 }
 
 impl<'a> Sheet<'a> {
     pub fn new(mesh: &'a SoftMesh, radius: f64) -> Self {
-        Self { mesh, radius, start: Vector::new(0.48, 0.6, 0.64) }
+        Self { mesh, radius, lost: Vec::new(), start: Vector::new(0.48, 0.6, 0.64) }
+    }
+
+    /// These triangles of the body tear on the way.
+    pub fn losing(self, lost: &[[u32; 3]]) -> Self {
+        Self { lost: lost.to_vec(), ..self }
     }
 
     /// How many corners it has.
     pub fn corners(&self) -> usize {
-        self.mesh.masses.len() * if self.is_rope() { AROUND as usize } else { 1 }
+        self.mesh.masses.len() * if self.is_rope() { AROUND as usize } else { 1 } + 3 * self.lost.len()
     }
 
     fn is_rope(&self) -> bool {
-        self.mesh.triangles.is_empty()
+        self.mesh.is_rope()
     }
 
     /// Corners and normals for vertices at these places.
     pub fn surface(&mut self, places: &[Vector]) -> (Vec<Vector>, Vec<Vector>) {
+        self.surface_without(places, |_| false)
+    }
+
+    /// The same, when some of what tears is gone.
+    pub fn surface_without(
+        &mut self,
+        places: &[Vector],
+        is_gone: impl Fn(&[u32; 3]) -> bool,
+    ) -> (Vec<Vector>, Vec<Vector>) {
         if self.is_rope() {
             return self.tube(places);
         }
         let mut normals = vec![Vector::ZERO; places.len()];
-        for t in &self.mesh.triangles {
+        for t in self.mesh.triangles.iter().filter(|t| !is_gone(t)) {
             let [a, b, c] = t.map(|v| places[v as usize]);
             // As long as twice the area: small triangles count for little.
             let normal = (b - a).cross(c - a);
             t.iter().for_each(|v| normals[*v as usize] += normal);
         }
         normals.iter_mut().for_each(|n| *n = unit(*n).unwrap_or(Vector::Y));
-        (places.to_vec(), normals)
+        let mut corners = places.to_vec();
+        for t in &self.lost {
+            let at = if is_gone(t) { [t[0]; 3] } else { *t };
+            corners.extend(at.map(|v| places[v as usize]));
+            normals.extend(at.map(|v| normals[v as usize]));
+        }
+        (corners, normals)
     }
 
     /// Rings about the line, each turned as little as possible against the one before.
@@ -82,11 +104,14 @@ impl<'a> Sheet<'a> {
     /// The triangles between the corners.
     pub fn faces(&self) -> Vec<u32> {
         if !self.is_rope() {
-            return self.mesh.triangles.iter().flatten().copied().collect();
+            let whole = self.mesh.triangles.iter().filter(|t| !self.lost.contains(t));
+            let n = self.mesh.masses.len() as u32;
+            return whole.flatten().copied().chain(n..n + 3 * self.lost.len() as u32).collect();
         }
         let rings = self.mesh.masses.len() as u32;
         let mut faces = Vec::new();
-        for ring in 1..rings {
+        let gaps = self.mesh.gaps();
+        for ring in (1..rings).filter(|r| !gaps.contains(&(r - 1))) {
             for k in 0..AROUND {
                 let (a, b) = ((ring - 1) * AROUND + k, (ring - 1) * AROUND + (k + 1) % AROUND);
                 faces.extend([a, b, a + AROUND, b, b + AROUND, a + AROUND]);
@@ -130,10 +155,12 @@ fn thinned(mesh: &SoftMesh, places: &[Vector]) -> (Vec<Vector>, Vec<[u32; 3]>) {
 
 /// A soft body as a part of a drawing: a rope of bars, anything else a mesh with two sides.
 pub(super) fn part(mesh: &SoftMesh, soft: &SoftPart) -> Part {
-    let is_rope = mesh.triangles.is_empty();
+    let is_rope = mesh.is_rope();
     let shapes: Vec<PlacedShape> = if is_rope {
-        let pieces = soft.places.windows(2).filter(|p| p[0] != p[1]);
-        pieces.map(|p| PlacedShape::capsule_between(soft.radius, p[0], p[1])).collect()
+        let gaps = mesh.gaps();
+        let whole = soft.places.windows(2).enumerate().filter(|(k, _)| !gaps.contains(&(*k as u32)));
+        let pieces = whole.filter(|(_, p)| p[0] != p[1]);
+        pieces.map(|(_, p)| PlacedShape::capsule_between(soft.radius, p[0], p[1])).collect()
     } else {
         let (vertices, mut triangles) = thinned(mesh, &soft.places);
         if mesh.tetrahedra.is_empty() {

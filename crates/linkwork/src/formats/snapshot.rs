@@ -28,7 +28,7 @@ use std::fmt::{self, Write};
 
 const MAGIC: &[u8; 8] = b"LWSTATE\n";
 /// Goes up whenever the fields of [`State`] change.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEADER: usize = 36;
 
 /// Why bytes are not a state of this mechanism.
@@ -116,6 +116,11 @@ fn is_sound(m: &Mechanism, s: &State) -> bool {
         && s.is_finite()
         && s.rotations.values().iter().all(|q| (q.length() - 1.0).abs() < 1e-6)
         && s.angles.iter().all(|x| x.is_finite())
+        && s.torn.is_sorted_by(|a, b| a < b)
+        && s.torn.iter().all(|[body, k]| {
+            let soft = m.softs().get(*body as usize);
+            soft.is_some_and(|b| (*k as usize) < b.mesh.springs.len() + b.vertices())
+        })
         && s.memory.islands.iter().all(|i| i.is_sound() && (i.solid as usize) < n)
         && s.memory.islands.is_sorted_by(|a, b| a.solid < b.solid)
 }
@@ -131,6 +136,11 @@ fn word<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Error> {
 /// It is taken of their debug text, which names every field and prints numbers to the last bit. So nothing that is added
 /// to a joint can be forgotten here.
 pub fn fingerprint(m: &Mechanism) -> u64 {
+    if !m.torn().is_empty() {
+        let mut whole = m.clone();
+        whole.wear(&[]);
+        return fingerprint(&whole);
+    }
     let mut hash = Fnv::default();
     for s in m.solids() {
         // Destructured, so that a new field has to be sorted into one list or the other.
@@ -161,6 +171,9 @@ pub fn fingerprint(m: &Mechanism) -> u64 {
     }
     let rest = (m.joints(), &m.materials, &m.trajectories, &m.forces, &m.springs, m.gravity, &m.ignores);
     let _ = write!(hash, "{rest:?}");
+    if let Some(air) = m.air() {
+        let _ = write!(hash, "{air:?}");
+    }
     for soft in m.softs() {
         let _ = write!(hash, "{:?} {:?} {:?}", soft.first, soft.mesh.springs, soft.mesh.thickness);
     }

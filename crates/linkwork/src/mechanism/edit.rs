@@ -1,7 +1,7 @@
 //! How a mechanism grows and changes: what is checked on the way in, so that nothing behind it has to ask again.
 
 use super::{MOST_ROWS, MaterialId, Mechanism, ModelError, TrajectoryId, next_epoch};
-use crate::force::{Force, Interval, Spring};
+use crate::force::{Air, Force, Interval, Spring};
 use crate::joint::{Joint, JointId};
 use crate::material::Material;
 use crate::solid::{Kernel, Solid, SolidId};
@@ -207,6 +207,28 @@ impl Mechanism {
             f(joint);
             self.epoch = next_epoch();
         }
+    }
+
+    /// The air around soft bodies; none: a vacuum.
+    pub fn air(&self) -> Option<&Air> {
+        self.air.as_ref()
+    }
+
+    /// Puts the mechanism into air, or into a vacuum.
+    pub fn set_air(&mut self, air: Option<Air>) -> Result<(), ModelError> {
+        if let Some(Air { wind, density }) = air
+            && !(wind.length() <= Air::MOST && density > 0.0 && density <= Air::MOST)
+        {
+            return Err(ModelError("air: its speed and its density are numbers up to 10000".into()));
+        }
+        self.air = air;
+        self.epoch = next_epoch();
+        Ok(())
+    }
+
+    /// Caches that know it start over.
+    pub(crate) fn renew(&mut self) {
+        self.epoch = next_epoch();
     }
 
     /// [`Mechanism::edit_solid`] for what cannot be refused.

@@ -110,6 +110,7 @@ impl Part {
             crate::soft::SoftBody { first: local(whole.first), ..whole.clone() }
         };
         part.mechanism.softs = softs.iter().map(soft).collect();
+        part.mechanism.air = m.air.filter(|_| !softs.is_empty());
         part.mechanism.outer_joints = joints.iter().map(|j| j.0).collect();
         part.mechanism.outer_springs.clone_from(&part.springs);
         let on = |f: &crate::force::Force| moving.binary_search(&f.solid).is_ok();
@@ -166,7 +167,8 @@ impl Part {
         let (a, b) = (&self.mechanism, &other.mechanism);
         (&self.solids, &self.joints, &self.springs, &self.forces, &self.trajectories)
             == (&other.solids, &other.joints, &other.springs, &other.forces, &other.trajectories)
-            && (&a.solids, &a.joints, &a.springs, &a.softs) == (&b.solids, &b.joints, &b.springs, &b.softs)
+            && (&a.solids, &a.joints, &a.springs, &a.softs, &a.air)
+                == (&b.solids, &b.joints, &b.springs, &b.softs, &b.air)
     }
 
     /// Is the part's state the whole's share, bit by bit, but for what is remembered? Scripted and fixed solids included.
@@ -249,6 +251,7 @@ impl Part {
             velocities: pick(&whole.velocities),
             spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])),
             angles,
+            torn: Vec::new(),
             memory: Default::default(),
         }
     }

@@ -96,6 +96,7 @@ codes! {
     SINKS_IN "L015" "a coat so soft that a solid sinks in by more than its size under its own weight"
     NEVER_ROLLS "L016" "a resistance with a lever longer than the solid, which so never rolls or spins"
     BETWEEN_STEPS "L017" "a `during` that falls between two steps, so that none sees it"
+    NEVER_TEARS "L018" "a `tear` beyond what `limit-strain` allows, so that nothing tears"
 }
 
 #[cfg(test)]

@@ -175,6 +175,8 @@ pub struct Soft {
     pub stretch: Option<Elasticity>,
     /// Largest strain as a ratio.
     pub limit_strain: Option<f64>,
+    /// Strain beyond which it tears.
+    pub tear: Option<f64>,
     /// Thickness in contact.
     pub thickness: Option<f64>,
     /// Vertices held in place.

@@ -111,13 +111,19 @@ const MU: ClauseWords = once("mu", "mu M");
 const SPIN: ClauseWords = once("spin", "spin X Y Z");
 const STRETCH: ClauseWords = once("stretch", "stretch STIFFNESS [DAMPING]");
 const LIMIT_STRAIN: ClauseWords = once("limit-strain", "limit-strain RATIO");
+const TEAR: ClauseWords = once("tear", "tear RATIO");
 const THICKNESS: ClauseWords = once("thickness", "thickness LENGTH");
 
 /// Every block of the language.
 pub const BLOCKS: &[BlockWords] = &[
     block_words(
         "scene",
-        &[once("title", "title \"TEXT\""), once("up", "up y | z"), once("gravity", "gravity X Y Z")],
+        &[
+            once("title", "title \"TEXT\""),
+            once("up", "up y | z"),
+            once("gravity", "gravity X Y Z"),
+            once("wind", "wind X Y Z [density D]"),
+        ],
     ),
     block_words(
         "settings",
@@ -272,6 +278,7 @@ pub const BLOCKS: &[BlockWords] = &[
             once("shear", "shear STIFFNESS [DAMPING]"),
             once("bend", "bend STIFFNESS [DAMPING]"),
             LIMIT_STRAIN,
+            TEAR,
             THICKNESS,
             many("pin", "pin I J [to NAME X Y Z]"),
             MATERIAL,
@@ -292,6 +299,7 @@ pub const BLOCKS: &[BlockWords] = &[
             MASS,
             STRETCH,
             LIMIT_STRAIN,
+            TEAR,
             THICKNESS,
             many("pin", "pin I J K [to NAME X Y Z]"),
             MATERIAL,

@@ -544,6 +544,10 @@ impl Session {
         let followed = good && !done.left_out;
         self.grips.iter_mut().for_each(|g| g.adapt(followed));
         self.rejected = done.rejected;
+        if good && self.state.torn != self.base.torn() {
+            self.remember_trackers();
+            self.rebuild();
+        }
         done
     }
 

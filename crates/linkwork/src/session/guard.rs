@@ -114,6 +114,7 @@ impl Guard {
             for i in soft.range().filter(|i| guard.of[*i] != NONE) {
                 let isle = &mut guard.isles[guard.of[i]];
                 isle.slack = isle.slack.max(SLACK * high.distance(low));
+                isle.motor = isle.motor.max(m.air().map_or(0.0, |a| a.wind.length()));
             }
         }
         for (k, j) in m.joints().iter().enumerate() {

@@ -444,6 +444,7 @@ impl Session {
     /// over here, so they start over too.
     fn rebuild(&mut self) {
         self.state = self.scene_state();
+        self.base.wear(&self.state.torn);
         self.live = self.base.clone();
         self.reach = self.base.clone();
         let mut kept = Vec::new();

@@ -41,6 +41,8 @@ impl Rough {
         }
         let mut still = timed.clone();
         still.gravity = Vector::ZERO;
+        // Nothing about no air can be refused.
+        let _ = still.set_air(None);
         still.springs.clear();
         still.forces.clear();
         for i in 1..still.solids().len() as u32 {

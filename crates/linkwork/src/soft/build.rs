@@ -27,6 +27,8 @@ pub struct Springs {
     pub bend: Option<[f64; 2]>,
     /// Largest strain of stretch and shear springs.
     pub limit: Option<f64>,
+    /// Strain beyond which stretch and shear springs tear.
+    pub tear: Option<f64>,
 }
 
 /// Vertices at rest, in the body's own frame, with what is between them.
@@ -62,20 +64,20 @@ impl Sheet {
             for i in 0..nx {
                 for (di, dj) in [(1, 0), (0, 1)] {
                     if i + di < nx && j + dj < ny {
-                        sheet.spring([at(i, j), at(i + di, j + dj)], k.stretch, k.limit);
+                        sheet.spring([at(i, j), at(i + di, j + dj)], k.stretch, [k.limit, k.tear]);
                     }
                 }
                 if i + 1 < nx && j + 1 < ny {
                     let (a, b, c, d) = (at(i, j), at(i + 1, j), at(i, j + 1), at(i + 1, j + 1));
                     if let Some(shear) = k.shear {
-                        sheet.spring([a, d], shear, k.limit);
-                        sheet.spring([b, c], shear, k.limit);
+                        sheet.spring([a, d], shear, [k.limit, k.tear]);
+                        sheet.spring([b, c], shear, [k.limit, k.tear]);
                     }
                     sheet.triangles.extend([[a, b, d], [a, d, c]]);
                 }
                 for (di, dj) in [(2, 0), (0, 2)] {
                     if let Some(bend) = k.bend.filter(|_| i + di < nx && j + dj < ny) {
-                        sheet.spring([at(i, j), at(i + di, j + dj)], bend, None);
+                        sheet.spring([at(i, j), at(i + di, j + dj)], bend, [None; 2]);
                     }
                 }
             }
@@ -111,11 +113,11 @@ impl Sheet {
                     across.len()
                 ));
             }
-            sheet.spring(*edge, k.stretch, k.limit);
+            sheet.spring(*edge, k.stretch, [k.limit, k.tear]);
         }
         for across in edges.values() {
             if let ([p, q], Some(bend)) = (across.as_slice(), k.bend) {
-                sheet.spring([*p, *q], bend, None);
+                sheet.spring([*p, *q], bend, [None; 2]);
             }
         }
         sheet.triangles = triangles.to_vec();
@@ -184,7 +186,7 @@ impl Sheet {
             t.iter().for_each(|v| sheet.shares[*v as usize] += volume.abs() / 4.0);
         }
         for edge in edges.keys() {
-            sheet.spring(*edge, k.stretch, k.limit);
+            sheet.spring(*edge, k.stretch, [k.limit, k.tear]);
         }
         for (key, sides) in &faces {
             match sides.as_slice() {
@@ -223,11 +225,11 @@ impl Sheet {
         }
     }
 
-    fn spring(&mut self, ends: [u32; 2], [stiffness, damping]: [f64; 2], limit: Option<f64>) {
+    fn spring(&mut self, ends: [u32; 2], [stiffness, damping]: [f64; 2], limits: [Option<f64>; 2]) {
         let [a, b] = ends.map(|v| self.vertices[v as usize]);
         let length = a.distance(b);
-        let longest = limit.map_or(f64::INFINITY, |l| length * (1.0 + l));
-        self.springs.push(SoftSpring { ends, length, stiffness, damping, longest });
+        let [longest, tear] = limits.map(|l| l.map_or(f64::INFINITY, |l| length * (1.0 + l)));
+        self.springs.push(SoftSpring { ends, length, stiffness, damping, longest, tear });
     }
 
     fn norm(&mut self) {

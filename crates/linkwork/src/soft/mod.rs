@@ -5,8 +5,11 @@
 //! are many, and `step/soft.rs` takes them together.
 
 mod build;
+mod tear;
 
 pub use build::{Sheet, SoftError, Springs};
+pub use tear::Torn;
+pub(crate) use tear::tear;
 
 use crate::mechanism::MaterialId;
 use crate::solid::{Collide, SolidId};
@@ -25,6 +28,15 @@ pub struct SoftSpring {
     pub damping: f64,
     /// No longer than this, whatever the force.
     pub longest: f64,
+    /// Longer than this it tears; zero: it is torn.
+    pub tear: f64,
+}
+
+impl SoftSpring {
+    /// It is torn, and has no force.
+    pub fn is_torn(&self) -> bool {
+        self.tear == 0.0
+    }
 }
 
 /// What is constant about a soft body, whatever its vertices are called.

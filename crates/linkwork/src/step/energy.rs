@@ -261,7 +261,9 @@ impl IslandWork {
                 blur += unsure;
             }
         }
-        work += self.touch.lifted;
+        let (wind, gusts) = self.soft.wind_work(m, [start, s], h);
+        work += self.touch.lifted + wind;
+        kick += gusts;
         let change = (after.kinetic + after.stored) - (before.kinetic + before.stored) - work;
         // For how much of it is not known.
         let change = change - change.clamp(-blur, blur);

@@ -327,8 +327,12 @@ fn made_of(part: &Part) -> u64 {
     let first = part.joints.first().map_or(0, |id| id.0);
     let holding = joints.filter(|(_, j)| j.enabled).map(|(id, _)| u64::from(id.0 - first));
     let rest = [part.mechanism.springs.len() as u64, part.mechanism.forces.len() as u64];
+    let air = part.mechanism.air().map(|a| [a.wind.x, a.wind.y, a.wind.z, a.density].map(f64::to_bits));
     // FNV-1a, word by word.
-    holding.chain(rest).fold(0xcbf2_9ce4_8422_2325, |h, x| (h ^ x).wrapping_mul(0x100_0000_01b3))
+    holding
+        .chain(rest)
+        .chain(air.into_iter().flatten())
+        .fold(0xcbf2_9ce4_8422_2325, |h, x| (h ^ x).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Takes a gain that nothing explains out of the speed: whatever went wrong, no energy is made.

@@ -221,10 +221,12 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     if !(c.dt > 0.0 && c.dt.is_finite() && end > state.time) {
         return StepReport { rejected: Some(Rejected::BadStep), ..StepReport::default() };
     }
+    let worn = w.worn(m, &state.torn);
+    let m = worn.as_deref().unwrap_or(m);
     w.update(m, state, c);
     w.sort_memory(m, &mut state.memory);
     w.step_islands(m, state, c);
-    let report = w.summary(c);
+    let mut report = w.summary(c);
     if report.rejected.is_some() {
         // A state that never moved remembers nothing, not even its islands.
         if state.memory.islands.iter().all(|i| i.substep == 0.0) {
@@ -235,6 +237,7 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     w.put_together(m, state);
     w.move_alone(m, state, c.dt, end);
     state.time = end;
+    report.soft.torn = crate::soft::tear(m, state);
     report
 }
 

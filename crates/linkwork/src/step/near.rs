@@ -391,7 +391,8 @@ impl SoftBox {
             high = high.max(s.centers[i]);
             speed = speed.max(s.velocities[i].length());
         }
-        let margin = 2.0 * h * speed + 4.0 * h * h * m.gravity.length() + 0.5 * soft.mesh.thickness;
+        let pull = m.gravity.length() + super::soft::most_pull(m, soft, s, h);
+        let margin = 2.0 * h * speed + 4.0 * h * h * pull + 0.5 * soft.mesh.thickness;
         Self { low: low - Vector::splat(margin), high: high + Vector::splat(margin) }
     }
 

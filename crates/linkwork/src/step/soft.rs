@@ -40,6 +40,7 @@ mod order;
 mod room;
 mod surface;
 mod tree;
+mod wind;
 
 use super::free::Wrench;
 use super::{IslandWork, StepConfig};
@@ -50,6 +51,7 @@ use crate::solve::Lower;
 use crate::state::State;
 pub(crate) use contact::{Contacts, Obstacle};
 use factor::Factor;
+pub(crate) use wind::most_pull;
 
 const NONE: u32 = u32::MAX;
 /// A spring that is weaker than this beside its masses over the step is left out of the couplings of the matrix: iterations
@@ -75,6 +77,8 @@ pub struct SoftReport {
     pub tangled: usize,
     /// Pairs whose way was cut short, because nothing else kept them from passing through each other.
     pub stopped: usize,
+    /// Springs and pins that tore at the end of the step.
+    pub torn: usize,
     /// Rounds of Newton's method, and factorisations.
     pub rounds: usize,
     /// Factorisations among them.
@@ -95,6 +99,7 @@ impl SoftReport {
             penetration: self.penetration.max(other.penetration),
             tangled: self.tangled.max(other.tangled),
             stopped: self.stopped + other.stopped,
+            torn: self.torn + other.torn,
             rounds: self.rounds.max(other.rounds),
             factors: self.factors.max(other.factors),
             unsolved: self.unsolved + other.unsolved,
@@ -120,6 +125,7 @@ impl SoftReport {
         self.penetration = self.penetration.max(other.penetration);
         self.tangled += other.tangled;
         self.stopped += other.stopped;
+        self.torn += other.torn;
         self.rounds += other.rounds;
         self.factors += other.factors;
         self.unsolved += other.unsolved;
@@ -256,6 +262,7 @@ pub(crate) struct Soft {
     before: Vec<Vector>,
     /// Stiffness around each node.
     around: Vec<f64>,
+    wind: wind::Wind,
     pub contacts: Contacts,
     couplings: Vec<(usize, usize, [[f64; 6]; 3])>,
     pub report: SoftReport,
@@ -296,7 +303,7 @@ impl Soft {
             self.surfaces.push(layers::Surface::new(m, soft));
         }
         for soft in m.softs() {
-            for s in &soft.mesh.springs {
+            for s in soft.mesh.springs.iter().filter(|s| !s.is_torn()) {
                 let solids = s.ends.map(|k| soft.first.0 + k);
                 let nodes = solids.map(|i| self.nodes[i as usize]);
                 if nodes != [NONE; 2] {
@@ -408,7 +415,7 @@ impl Soft {
     }
 
     /// The second half of the springs' forces, as forces over the step, and what keeps the momenta.
-    pub fn add_second_half(&mut self, forces: &mut [Wrench]) {
+    pub fn add_second_half(&mut self, held: &State, forces: &mut [Wrench]) {
         let mut half = std::mem::take(&mut self.before);
         half.iter_mut().for_each(|p| *p = Vector::ZERO);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
@@ -419,6 +426,7 @@ impl Soft {
                 half[*n as usize] += pull * sign;
             }
         }
+        self.blow_again(held, &mut half);
         self.keep_momentum(&mut half);
         for (n, &i) in self.solids.iter().enumerate() {
             forces[i as usize].linear += half[n] * (2.0 / self.h);
@@ -452,7 +460,7 @@ impl Soft {
 /// Forces of all springs at a state, as other methods have them: explicit, and without limits.
 pub(super) fn explicit(m: &Mechanism, s: &State, out: &mut [Wrench]) {
     for soft in m.softs() {
-        for spring in &soft.mesh.springs {
+        for spring in soft.mesh.springs.iter().filter(|s| !s.is_torn()) {
             let [a, b] = spring.ends.map(|k| soft.vertex(k).index());
             let d = s.centers[b] - s.centers[a];
             let l = d.length();
@@ -466,20 +474,22 @@ pub(super) fn explicit(m: &Mechanism, s: &State, out: &mut [Wrench]) {
             }
         }
     }
+    wind::explicit(m, s, out);
 }
 
 /// What springs of soft bodies store at a state.
 pub(crate) fn stored(m: &Mechanism, s: &State) -> f64 {
-    let of = |soft: &crate::soft::SoftBody| {
-        let springs =
-            soft.mesh.springs.iter().filter(|k| k.ends.iter().any(|v| !m.solid(soft.vertex(*v)).is_fixed()));
+    let of = |(body, soft): (usize, &crate::soft::SoftBody)| {
+        let is_torn = |k: usize| !s.torn.is_empty() && s.torn.binary_search(&[body as u32, k as u32]).is_ok();
+        let whole = soft.mesh.springs.iter().enumerate().filter(|(k, _)| !is_torn(*k)).map(|(_, k)| k);
+        let springs = whole.filter(|k| k.ends.iter().any(|v| !m.solid(soft.vertex(*v)).is_fixed()));
         let energy = springs.map(|k| {
             let [a, b] = k.ends.map(|v| s.centers[soft.vertex(v).index()]);
             0.5 * k.stiffness * (a.distance(b) - k.length).powi(2)
         });
         energy.sum::<f64>()
     };
-    m.softs().iter().map(of).sum()
+    m.softs().iter().enumerate().map(of).sum()
 }
 
 /// The lower level with soft bodies in it: their vertices answer by `A^-1`, everything else as it did.

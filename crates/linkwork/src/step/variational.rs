@@ -130,7 +130,8 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     applied_to_solids(m, s, begin, &w.masses, &mut w.wrenches);
     w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
     if !w.soft.is_empty() {
-        w.soft.begin(s, &w.masses, &w.wrenches, m.gravity.length(), c, h);
+        let pull = m.gravity.length() + w.soft.begin_wind(m, s, h);
+        w.soft.begin(s, &w.masses, &w.wrenches, pull, c, h);
         w.levels.forget_factor();
     }
     s.time = end;
@@ -489,7 +490,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     let clock = w.start(c);
     applied_to_solids(m, s, end, &w.masses, &mut w.wrenches);
     if half == Half::Second && !w.soft.is_empty() {
-        w.soft.add_second_half(&mut w.wrenches);
+        w.soft.add_second_half(s, &mut w.wrenches);
         w.soft.stop_responding();
     }
     if half == Half::Second && !w.give.is_empty() {

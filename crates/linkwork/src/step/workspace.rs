@@ -8,8 +8,10 @@ use crate::graph::Sets;
 use crate::joint::JointId;
 use crate::mechanism::{Mechanism, Part};
 use crate::rows::Gaps;
+use crate::soft::Torn;
 use crate::solid::{Kernel, SolidId};
 use crate::state::{Memory, State};
+use std::sync::Arc;
 
 /// Islands with their rows, masses, solvers and vectors.
 #[derive(Default)]
@@ -31,6 +33,8 @@ pub struct Workspace {
     alone: Vec<SolidId>,
     /// What the islands were made of: epoch, and numbers of what may be changed without a new one.
     made_of: Option<(u64, [usize; 4])>,
+    /// A worn one, made of the one with this epoch.
+    worn: Option<(u64, Arc<Mechanism>)>,
     /// What joints and springs hold together; islands are made of these, and contact joins them.
     assemblies: Vec<Assembly>,
     pub(super) near: super::near::Near,
@@ -52,6 +56,22 @@ impl Workspace {
     /// Nothing known yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The mechanism with what is torn, if it is not that one already.
+    pub(super) fn worn(&mut self, m: &Mechanism, torn: &[Torn]) -> Option<Arc<Mechanism>> {
+        if m.torn() == torn {
+            self.worn = None;
+            return None;
+        }
+        let known = self.worn.as_ref().filter(|(epoch, worn)| *epoch == m.epoch() && worn.torn() == torn);
+        let worn = known.map(|(_, worn)| worn.clone()).unwrap_or_else(|| {
+            let mut worn = m.clone();
+            worn.wear(torn);
+            Arc::new(worn)
+        });
+        self.worn = Some((m.epoch(), worn.clone()));
+        Some(worn)
     }
 
     /// Islands of this mechanism in this state. Those that it had before, unchanged, keep their analysis.

@@ -1,7 +1,8 @@
 //! `scene`, `settings`, `ignore` and `watch`.
 
 use super::Lowering;
-use super::reader::Quantity;
+use super::reader::{Quantity, Reader};
+use crate::force::Air;
 use crate::joint::JointId;
 use crate::math::Vector;
 use crate::scene::codes;
@@ -29,6 +30,14 @@ impl<'x, 't> Lowering<'x, 't> {
                         self.read(words, clause, |r| r.choice("an upward axis", &["y", "z"]))
                     {
                         self.scene.up = if word == "z" { Up::Z } else { Up::Y };
+                    }
+                }
+                "wind" => {
+                    self.wind = Some(clause.span);
+                    if let Some(air) = self.read(words, clause, |r| r.air())
+                        && let Err(refusal) = self.scene.mechanism.set_air(Some(air))
+                    {
+                        self.report(Diagnostic::new(codes::ABSURD_SIZE, clause.span, refusal.0));
                     }
                 }
                 _ => gravity = self.read(words, clause, |r| r.vector("a vector x y z", Quantity::Length)),
@@ -200,5 +209,20 @@ impl<'x, 't> Lowering<'x, 't> {
             self.scene.watch_joints.push(id);
         }
         true
+    }
+}
+
+impl Reader<'_, '_, '_> {
+    /// `X Y Z [density D]`.
+    fn air(&mut self) -> Option<Air> {
+        let wind = self.vector("a velocity x y z", Quantity::Plain)?;
+        let mut density = Air::DENSITY;
+        if let Some((word, span)) = self.option() {
+            if word != "density" {
+                return self.unknown_word(word, span, "part of the wind", &["density"]);
+            }
+            density = self.positive("the density", Quantity::Plain)?;
+        }
+        Some(Air { wind, density })
     }
 }

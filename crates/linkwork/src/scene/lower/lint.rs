@@ -13,12 +13,23 @@ impl<'x, 't> Lowering<'x, 't> {
         self.lint_held();
         self.lint_surfaces();
         self.lint_times();
+        self.lint_wind();
         let empty = self.scene.mechanism.solid_count() == 0
             && self.scene.cloths.is_empty()
             && self.scene.tetras.is_empty();
         if empty && !self.sink.has_errors() {
             let message = "this scene has no solid, cloth or other body";
             self.report(Diagnostic::new(codes::NOTHING, Span::default(), message));
+        }
+    }
+
+    /// Wind that there is nothing to blow at.
+    fn lint_wind(&mut self) {
+        let Some(span) = self.wind.filter(|_| !self.sink.has_errors()) else { return };
+        if self.scene.mechanism.softs().iter().all(|s| s.mesh.triangles.is_empty()) {
+            let message = "there is nothing here that wind pushes";
+            let hint = "air acts on the faces of `cloth` and `tetra`; use `force` for solids";
+            self.report(Diagnostic::new(codes::IGNORED_CLAUSE, span, message).hint(hint));
         }
     }
 

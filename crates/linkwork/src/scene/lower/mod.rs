@@ -79,6 +79,7 @@ pub fn lower(file: &File<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<
         errors_before: 0,
         swallowed: false,
         timed: Vec::new(),
+        wind: None,
         scene: Scene {
             title: None,
             up: Up::default(),
@@ -126,6 +127,8 @@ pub(crate) struct Lowering<'x, 't> {
     swallowed: bool,
     /// Every `during`, for the lint.
     timed: Vec<(Span, Interval)>,
+    /// The `wind` of the scene, for the lint.
+    wind: Option<Span>,
 }
 
 /// Which clauses a block has, by their place in the vocabulary, broken ones included.

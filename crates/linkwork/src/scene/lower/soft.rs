@@ -226,6 +226,7 @@ impl<'x, 't> Lowering<'x, 't> {
             mass: 1.0,
             stretch: None,
             limit_strain: None,
+            tear: None,
             thickness: None,
             pins: Vec::new(),
             material: None,
@@ -275,6 +276,19 @@ impl<'x, 't> Lowering<'x, 't> {
             "stretch" => soft.stretch = self.read(words, c, |r| r.elasticity()),
             "limit-strain" => {
                 soft.limit_strain = self.read(words, c, |r| r.positive("the strain", Quantity::Ratio));
+                if let (Some(tear), Some(limit)) = (soft.tear, soft.limit_strain)
+                    && limit <= tear
+                {
+                    self.never_tears(c.span);
+                }
+            }
+            "tear" => {
+                soft.tear = self.read(words, c, |r| r.positive("the strain", Quantity::Ratio));
+                if let (Some(tear), Some(limit)) = (soft.tear, soft.limit_strain)
+                    && limit <= tear
+                {
+                    self.never_tears(c.span);
+                }
             }
             "thickness" => {
                 soft.thickness = self.read(words, c, |r| r.positive("the thickness", Quantity::Length));
@@ -307,6 +321,12 @@ impl<'x, 't> Lowering<'x, 't> {
             "color" => soft.color = self.read(words, c, |r| r.color()),
             _ => {}
         }
+    }
+
+    fn never_tears(&mut self, span: Span) {
+        let message = "no spring gets as long as `tear` wants: `limit-strain` holds it before";
+        let hint = "leave `limit-strain` out, or give a larger one";
+        self.report(Diagnostic::new(codes::NEVER_TEARS, span, message).hint(hint));
     }
 
     pub(super) fn skin(&mut self, block: &Block, words: &'static BlockWords) {
@@ -460,6 +480,8 @@ fn springs(soft: &Soft, shear: Option<Elasticity>, bend: Option<Elasticity>, lim
         stretch: soft.stretch.map_or([0.0; 2], pair),
         shear: shear.map(pair),
         bend: bend.map(pair),
-        limit: soft.limit_strain.or(limit),
+        // What can tear is held back by nothing but its springs.
+        limit: soft.limit_strain.or(limit.filter(|_| soft.tear.is_none())),
+        tear: soft.tear,
     }
 }

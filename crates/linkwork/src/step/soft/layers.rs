@@ -45,9 +45,10 @@ impl Surface {
         let mesh = &soft.mesh;
         let at = |k: u32| soft.vertex(k).0;
         let mut faces: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(at)).collect();
-        if faces.is_empty() {
-            let n = soft.vertices() as u32;
-            faces.extend((1..n).map(|k| [at(k - 1), at(k), NONE]));
+        if mesh.is_rope() {
+            let (n, gaps) = (soft.vertices() as u32, mesh.gaps());
+            let whole = (1..n).filter(|k| !gaps.contains(&(k - 1)));
+            faces.extend(whole.map(|k| [at(k - 1), at(k), NONE]));
         }
         let (mut corners, mut edges) = (BTreeSet::new(), BTreeSet::new());
         let owned = faces.iter().map(|f| {

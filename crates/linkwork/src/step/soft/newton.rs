@@ -155,6 +155,7 @@ impl Soft {
                 self.inner[*n as usize] += p.first * sign;
             }
         }
+        self.collect_wind();
         self.collect_touch();
     }
 
@@ -182,7 +183,7 @@ impl Soft {
         let kinetic: f64 = each
             .map(|(((x, free), push), m)| 0.5 * m * (*x - *free - *push * (h / m)).length_squared())
             .sum();
-        self.plain = kinetic + self.guests_value() + 0.5 * h * h * sum;
+        self.plain = kinetic + self.guests_value() + 0.5 * h * h * sum + self.blow(held);
         self.plain + 0.5 * h * h * holds
     }
 
@@ -222,6 +223,7 @@ impl Soft {
             }
         }
         self.linearise_touch();
+        self.linearise_wind();
         let done = self.factor.factor();
         self.responds = done;
         if done && self.contacts.has_guests() {
@@ -261,6 +263,7 @@ impl Soft {
                 self.inner[b as usize] -= f;
             }
         }
+        self.collect_wind();
         self.collect_touch();
     }
 
