@@ -45,6 +45,10 @@ export class App {
   settings: Settings | null = null;
   frame: Frame | null = null;
   selection: Selection = null;
+  /** Further solids that are selected with it, by number. */
+  also = new Set<number>();
+  /** The next solids that are clicked or tapped are selected as well. */
+  adding = false;
   grabMode: GrabMode = 'pin';
   overlays: Overlays = {
     joints: true,
@@ -102,9 +106,13 @@ export class App {
         break;
       case 'scene': {
         this.other = isOther(this.scene, event);
+        // Numbers of solids may mean others now: names are what stays.
+        const names = [...this.also].map((i) => this.scene?.solids[i]?.name);
+        this.also = new Set(this.other ? [] : names.map((n) => event.solids.findIndex((s) => s.name === n)).filter((i) => i > 0));
         this.scene = event;
         this.frame = null;
         if (this.other || !this.isThere(this.selection)) this.selection = null;
+        if (this.selection?.kind !== 'solid') this.also.clear();
         this.emit('scene', event);
         this.emit('selection', this.selection);
         break;
@@ -146,9 +154,39 @@ export class App {
   }
 
   select(selection: Selection): void {
-    if (selection?.kind === this.selection?.kind && selection?.id === this.selection?.id) return;
+    if (this.adding && selection?.kind === 'solid') return this.add(selection.id);
+    if (selection === null) this.adding = false;
+    if (selection?.kind === this.selection?.kind && selection?.id === this.selection?.id && this.also.size === 0) return;
     this.selection = selection;
+    this.also.clear();
     this.emit('selection', selection);
+  }
+
+  /** One more solid, or one less. */
+  add(solid: number): void {
+    if (solid <= 0 || this.scene?.solids[solid]?.soft !== undefined) return;
+    if (this.selection?.kind !== 'solid') this.selection = { kind: 'solid', id: solid };
+    else if (this.selection.id === solid) {
+      const [next] = this.also;
+      if (next === undefined) return;
+      this.also.delete(next);
+      this.selection = { kind: 'solid', id: next };
+    } else if (!this.also.delete(solid)) this.also.add(solid);
+    this.emit('selection', this.selection);
+  }
+
+  /** All solids that are selected, the first one first. */
+  get chosen(): number[] {
+    return this.selection?.kind === 'solid' ? [this.selection.id, ...this.also] : [];
+  }
+
+  /** Selects solids by name, after an edit that made them. */
+  choose(names: string[]): void {
+    const ids = names.map((n) => this.scene?.solids.findIndex((s) => s.name === n) ?? -1).filter((i) => i > 0);
+    this.adding = false;
+    this.selection = ids.length > 0 ? { kind: 'solid', id: ids[0]! } : null;
+    this.also = new Set(ids.slice(1));
+    this.emit('selection', this.selection);
   }
 
   setOverlay(key: keyof Overlays, on: boolean): void {

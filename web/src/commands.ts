@@ -1,7 +1,7 @@
 /** The session's commands, as the library reads them (`linkwork::session::Command`). All that the page changes. */
 
 import type { GrabMode } from './app';
-import type { Vec3 } from './protocol';
+import type { Parameters, Vec3 } from './protocol';
 
 /** w x y z, the library's order. */
 export type Quaternion = [number, number, number, number];
@@ -33,6 +33,7 @@ export const redo = (): Command => ({ do: 'redo' });
 export const reset = (): Command => ({ do: 'reset' });
 export const mode = (mode: 'kinematic' | 'dynamic'): Command => ({ do: 'mode', mode });
 export const method = (name: string): Command => ({ do: 'method', name });
+export const parameters = (value: Parameters): Command => ({ do: 'parameters', value });
 export const solver = (name: string): Command => ({ do: 'solver', name });
 export const tolerance = (value: number): Command => ({ do: 'tolerance', value });
 export const timeStep = (seconds: number): Command => ({ do: 'time-step', seconds });

@@ -4,6 +4,7 @@ import * as THREE from 'three';
 import { App } from './app';
 import * as command from './commands';
 import { h, iconButton } from './dom';
+import { many } from './format';
 import { Keyboard } from './keyboard';
 import { readLink } from './link';
 import { GHOSTS, compare } from './panels/compare';
@@ -31,8 +32,10 @@ import { Framing } from './view/framing';
 import { Handles } from './view/handles';
 import { Hands } from './view/hands';
 import { Overlays } from './view/overlays';
+import { Pins } from './view/pins';
 import { Springs } from './view/springs';
 import { Pointer } from './view/pointer';
+import { Reach } from './view/reach';
 import { Solids } from './view/solids';
 import { Stage } from './view/stage';
 import { Traces } from './view/traces';
@@ -68,6 +71,8 @@ const ghosts = GHOSTS.map((tint) => new Solids(tint));
 const overlays = new Overlays(app, solids);
 const springs = new Springs(app, solids, (joint, side) => overlays.frameOf(joint, side));
 stage.inset = () => (hint.offsetHeight > 0 ? hint.offsetHeight + 20 : 0);
+// Tools that stand at the side leave the top free.
+stage.insetTop = () => (toolbar.offsetHeight > 0 && toolbar.offsetLeft > 20 ? toolbar.offsetTop + toolbar.offsetHeight + 6 : 0);
 const framing = new Framing(app, stage, solids, overlays);
 const hands = new Hands(app, solids, stage);
 const tethers = new Tethers(
@@ -84,6 +89,8 @@ for (const g of ghosts) g.group.visible = false;
 // Before the pointer: its listeners come first while something is drawn.
 const build = new Build(app, stage, solids, overlays, hands, layer);
 stage.root.add(build.group);
+const pins = new Pins(app, stage, solids, overlays, build, layer);
+stage.root.add(pins.group);
 const freedoms = new Freedoms(app, stage, solids);
 stage.root.add(freedoms.group);
 const traces = new Traces(app, stage, solids, overlays, layer);
@@ -91,9 +98,12 @@ stage.root.add(traces.group);
 const handles = new Handles(app, stage, solids, hands);
 const pointer = new Pointer(app, stage, solids, hands, handles, () => remark());
 pointer.arrows = (x, y) => freedoms.hit(x, y);
+pointer.several = () => build.on;
 const help = document.body.appendChild(helpDialog());
 const text = textPanel(app);
-const plots = plotsPanel(app, watched(app, traces));
+const reach = new Reach(app, stage);
+stage.root.add(reach.group);
+const plots = plotsPanel(app, watched(app, traces, reach));
 /** The session took the hands' solids away. */
 function dropPointers(): void {
   pointer.drop();
@@ -105,6 +115,11 @@ view.append(toolbar, strainLegend(app));
 const selected = inspector(app, solids, overlays, {
   normal: () => build.normal,
   trace: (solid) => void traces.trace(solid, new THREE.Vector3(...app.scene!.solids[solid]!.center)),
+  place: (joint, at) => void pins.place(joint, at),
+  reach: (solid) => {
+    docks.toggle('plots', true);
+    void reach.search({ solid: app.scene!.solids[solid]!.name, local: new THREE.Vector3(...app.scene!.solids[solid]!.center) });
+  },
   measure: (what, id) => {
     if (what === 'speed') traces.speed(id, new THREE.Vector3(...app.scene!.solids[id]!.center));
     else if (what === 'force') traces.force(id);
@@ -133,6 +148,8 @@ const buildButton = h('button', { type: 'button', id: 'build', 'aria-pressed': '
 /** Tools over the view, and the values of what is selected beside it where there is room. */
 async function enterBuild(on = !build.on): Promise<void> {
   await build.toggle(on);
+  // An empty sheet has nothing that tools could lie over.
+  if (app.scene?.solids.some((s) => s.kind === 'dynamic')) stage.relook();
   if (on && innerWidth > 720) docks.toggle('outline', true);
 }
 const shown = build.onchange;
@@ -188,6 +205,7 @@ stage.before.push(() => {
   handles.update();
   hands.flush();
   build.update();
+  pins.update();
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
@@ -235,7 +253,7 @@ let touched = false;
 let marked = new Set<number>();
 function remark(): void {
   const s = app.selection;
-  const chosen = new Set(s ? (s.kind === 'solid' ? [s.id] : (app.scene?.joints[s.id]?.solids ?? [])) : []);
+  const chosen = new Set(s ? (s.kind === 'solid' ? app.chosen : (app.scene?.joints[s.id]?.solids ?? [])) : []);
   const now = new Set([...chosen, ...(pointer.hovered > 0 ? [pointer.hovered] : [])]);
   for (const grab of app.frame?.grabs ?? []) now.add(grab.solid);
   for (let i = 0; i < (app.scene?.solids.length ?? 0); i++) {
@@ -249,7 +267,8 @@ function remark(): void {
     caption.textContent = `${j.name}: ${j.kind}, ${j.rank === 1 ? 'primary' : 'secondary'}${j.loop ? ', closes a loop' : ''}`;
   } else if (solid > 0) {
     const { name, kind } = app.scene!.solids[solid]!;
-    caption.textContent = kind === 'dynamic' ? name : `${name} (${kind})`;
+    const more = solid === s?.id && app.also.size > 0 ? ` and ${many(app.also.size, 'other')}` : '';
+    caption.textContent = (kind === 'dynamic' ? name : `${name} (${kind})`) + more;
   } else {
     caption.textContent = '';
   }
@@ -267,7 +286,7 @@ function invite(): void {
   const touch = matchMedia('(pointer: coarse)').matches;
   const todo = app.hello && itemOf(app.hello.gallery, app.scene!)?.attempt;
   const words = !movable
-    ? [h('b', {}, 'Nothing moves here yet.'), ' Press Build to draw one, or choose one of the Scenes.']
+    ? [h('b', {}, 'Nothing moves here yet.'), ' Press Build to draw a mechanism, or pick one under Scenes.']
     : [
         h('b', {}, touch ? 'Drag any part with a finger.' : 'Drag any part.'),
         todo ? ` Try: ${matching(todo, app.settings?.running ?? false, touch)}` : touch ? '' : ` Space ${app.settings?.running ? 'pauses' : 'lets time run'}, ? lists the keys.`,
@@ -352,7 +371,7 @@ app.on('connection', (state) => {
     // The server has let go of everything that this window held.
     hands.forget();
     dropPointers();
-    say('Linkwork does not answer. If it was ended, start it again and open the address that it prints: each run has a new one. If not, this page finds it by itself.');
+    say('Linkwork does not answer. If you stopped it, start it again and open the new address that it prints. Otherwise this page reconnects by itself.');
   }
   if (state === 'refused') {
     say(
@@ -392,4 +411,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, THREE };
+window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, reach, pins, THREE };

@@ -167,6 +167,15 @@ export interface SceneMessage {
 }
 
 /** What can be set, as `linkwork::session::Settings` says it. */
+/** What some methods leave open (`linkwork::scene::Parameters`). */
+export interface Parameters {
+  integrator?: 'euler' | 'semi-implicit' | 'rk4';
+  alpha?: number;
+  beta?: number;
+  project_velocities?: boolean;
+  squared_distances?: boolean;
+}
+
 export interface Settings {
   event: 'settings';
   mode: 'kinematic' | 'dynamic';
@@ -186,6 +195,8 @@ export interface Settings {
   sleep: boolean;
   /** Hands stop at obstacles where no time passes. */
   obstacles: boolean;
+  /** What methods leave open; absent: their own choice. */
+  parameters?: Parameters;
   /** Of all surfaces; absent: what the materials say. */
   friction?: number;
   bounce?: number;
@@ -232,6 +243,20 @@ export interface Findings {
   conflicts: Dependency[];
   /** Shift of the centre and turn per solid, the world left out. */
   motions: number[][];
+}
+/** Where a point can get to: one place per cell, x y z after each other. */
+export interface ReachAnswer {
+  places: number[];
+  /** 1: the point got to the middle of the cell; 0: the edge of the reach runs through it. */
+  inside: number[];
+  cell: number;
+  /** 0: it cannot move, 1: a line, 2: a surface, 3: a volume. */
+  dimensions: number;
+  /** Of a flat surface: two axes along the cells, and the normal. */
+  plane: [Vec3, Vec3, Vec3] | null;
+  measure: number | null;
+  unbounded: boolean;
+  complete: boolean;
 }
 export interface Dependency {
   joint: number;

@@ -46,13 +46,33 @@ async function walk(page, where, panels) {
   await page.evaluate(() => (linkwork.app.select({ kind: 'solid', id: 1 }), linkwork.docks.toggle('plots', true), (document.querySelector('.menu').open = true)));
   await drawn(page, 2);
   await serious(page, `${where}, plots with a path, the menu open`);
+  // Several parts, ranks in colours, and the parameters of a method that has some.
+  await page.evaluate(() => {
+    document.querySelector('.menu').open = false;
+    linkwork.docks.toggle('outline', true);
+    linkwork.app.choose(['crank', 'coupler']);
+    document.querySelector('#show-ranks')?.click();
+  });
+  await command(page, { do: 'method', name: 'baumgarte' });
+  await until('several are inspected', () => page.locator('#align-x').isVisible());
+  await serious(page, `${where}, several parts`);
+  await page.evaluate(() => linkwork.docks.toggle('settings', true));
+  await until('parameters', () => page.locator('#integrator').isVisible());
+  await serious(page, `${where}, parameters of a method`);
+  await command(page, { do: 'method', name: 'variational' });
   assert.deepEqual(page.complaints, []);
 }
 
+const PHONE = { hasTouch: true, isMobile: true, deviceScaleFactor: 1 };
+const DARK = { colorScheme: 'dark' };
 for (const [where, viewport, extra, panels] of [
   ['light', { width: 1280, height: 800 }, {}, ['scenes', 'outline', 'settings', 'text', 'compare', 'plots']],
-  ['dark phone', { width: 390, height: 780 }, { hasTouch: true, isMobile: true, deviceScaleFactor: 1, colorScheme: 'dark' }, ['scenes', 'settings', 'text']],
-  ['200 % zoom', { width: 640, height: 400 }, { deviceScaleFactor: 2 }, ['settings']],
+  ['dark', { width: 1280, height: 800 }, DARK, ['scenes', 'settings', 'text']],
+  ['a phone, light', { width: 390, height: 780 }, PHONE, ['settings']],
+  ['a phone, dark', { width: 390, height: 780 }, { ...PHONE, ...DARK }, ['scenes', 'settings', 'text']],
+  // What is twice as large leaves half of the room.
+  ['200 % zoom, light', { width: 640, height: 400 }, { deviceScaleFactor: 2 }, ['settings']],
+  ['200 % zoom, dark', { width: 640, height: 400 }, { deviceScaleFactor: 2, ...DARK }, ['scenes']],
 ]) {
   test(`axe-core finds nothing serious: ${where}`, async (t) => {
     const context = await browser({ viewport, extra });

@@ -337,7 +337,7 @@ impl Findings<'_> {
             };
             lines.push(format!("auto takes {}{what}: {reason}", k.name()));
         }
-        format!("predicted multiplications a solve: {}", lines.join("\n                "))
+        format!("predicted multiplications per solve: {}", lines.join("\n                "))
     }
 
     /// Islands one by one, when there are several or one of them is at a special pose.
@@ -372,8 +372,8 @@ impl Findings<'_> {
 
     fn dependencies_list(&self, out: &mut String, paint: Paint) {
         for (conflict, word, explained, said) in [
-            (true, "conflicting", "no pose meets these together with the ones named behind them", "against"),
-            (false, "redundant", "these say nothing that the ones named behind them do not say", "with"),
+            (true, "conflicting", "no pose meets these together with the ones listed after them", "against"),
+            (false, "redundant", "implied by the constraints listed after them", "with"),
         ] {
             let found = self.dependencies(conflict);
             if found.is_empty() {

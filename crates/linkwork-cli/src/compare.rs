@@ -46,7 +46,7 @@ pub struct Args {
     /// How long to simulate, in seconds: rounded to whole steps, at least one
     #[arg(long, value_name = "T", value_parser = numbers::seconds, allow_negative_numbers = true, default_value_t = 2.0)]
     seconds: f64,
-    /// The solid whose path is plotted [default: the one of the watched solids that gets about most]
+    /// The solid whose path is plotted [default: the watched solid that moves most]
     #[arg(long, value_name = "NAME")]
     solid: Option<String>,
     /// Write the report with plots

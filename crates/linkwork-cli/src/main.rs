@@ -16,6 +16,7 @@ mod interrupt;
 mod lab;
 mod numbers;
 mod plot;
+mod reach;
 mod replay;
 mod report;
 mod run;
@@ -63,6 +64,7 @@ enum Command {
     Lab(lab::Args),
     Fmt(fmt::Args),
     Generate(generate::Args),
+    Reach(reach::Args),
     Replay(replay::Args),
     View(view::Args),
     Completions(shell::CompletionsArgs),
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => (args.json, lab::run(&args)),
         Command::Fmt(args) => (false, fmt::run(&args)),
         Command::Generate(args) => (false, generate::run(&args)),
+        Command::Reach(args) => (args.json, reach::run(&args)),
         Command::Replay(args) => (args.json, replay::run(&args)),
         Command::View(args) => (false, view::run(&args)),
         Command::Completions(args) => (false, shell::completions(&args)),

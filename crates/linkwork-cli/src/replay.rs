@@ -103,11 +103,8 @@ fn show(name: &str, log: &Log, mut session: Session, wall: f64, as_json: bool) -
     }
     let paint = Paint::stdout();
     let title = session.scene().title.clone().unwrap_or_else(|| name.to_owned());
-    let verdict = if log.hash.is_some() {
-        paint.good("as recorded")
-    } else {
-        paint.odd("nothing was recorded to compare it with")
-    };
+    let verdict =
+        if log.hash.is_some() { paint.good("as recorded") } else { paint.odd("(no recorded hash)") };
     terminal::print(format!(
         "{}\n  {}, {} in {}\n  time {:.3} s, largest gap {:.1e} m\n  state {} {verdict}\n",
         paint.bold(title),

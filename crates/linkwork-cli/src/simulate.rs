@@ -8,13 +8,14 @@ use crate::report;
 use crate::scene::Loaded;
 use crate::terminal::{self, Watch};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use linkwork::contact::ContactReport;
 use linkwork::measure::{Energy, Meter, Momentum};
 use linkwork::record::Sample;
 use linkwork::rows::Gaps;
-use linkwork::scene::OnMiss;
+use linkwork::scene::{OnMiss, Parameters, SCHEMES, Scheme};
 use linkwork::solve::SolverKind;
-use linkwork::step::{Integrator, Reaction, Rejected, Stages};
+use linkwork::step::{Reaction, Rejected, Stages};
 use linkwork::{
     AssembleConfig, AssembleReport, JointId, Mechanism, Method, State, StepConfig, StepReport, Workspace,
     assemble, step,
@@ -64,13 +65,14 @@ pub struct Options {
 /// Parameters of methods that have some.
 #[derive(clap::Args)]
 pub struct Variants {
-    /// How accelerations are integrated, by `baumgarte` and `post-stabilization` [default: semi-implicit]
-    #[arg(long, value_name = "NAME", value_enum)]
+    /// How accelerations are integrated, by `baumgarte` and `post-stabilization` [default: the scene's
+    /// `integrator`, or semi-implicit]
+    #[arg(long, value_name = "NAME", value_parser = schemes())]
     integrator: Option<Scheme>,
-    /// Damping of gaps in 1/s, of `baumgarte` [default: 10]
+    /// Damping of gaps in 1/s, of `baumgarte` [default: the scene's `alpha`, or 10]
     #[arg(long, value_name = "A", value_parser = numbers::not_negative, allow_negative_numbers = true)]
     alpha: Option<f64>,
-    /// Stiffness of gaps in 1/s, of `baumgarte` [default: 10]
+    /// Stiffness of gaps in 1/s, of `baumgarte` [default: the scene's `beta`, or 10]
     #[arg(long, value_name = "B", value_parser = numbers::not_negative, allow_negative_numbers = true)]
     beta: Option<f64>,
     /// `post-stabilization` projects velocities as well as positions
@@ -78,51 +80,28 @@ pub struct Variants {
     project_velocities: bool,
 }
 
-/// A way to integrate accelerations.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Scheme {
-    /// First order, explicit; gains energy
-    Euler,
-    /// First order: velocities first, then positions with them
-    SemiImplicit,
-    /// The classical Runge-Kutta scheme, fourth order
-    Rk4,
-}
-
 impl Variants {
-    /// The method with these parameters. Whoever compares several gives them to those that know them.
-    fn of(&self, method: Method) -> Method {
-        let scheme = self.integrator.map(|s| match s {
-            Scheme::Euler => Integrator::Euler,
-            Scheme::SemiImplicit => Integrator::SemiImplicit,
-            Scheme::Rk4 => Integrator::Rk4,
-        });
-        match method {
-            Method::Baumgarte { alpha, beta, integrator } => Method::Baumgarte {
-                alpha: self.alpha.unwrap_or(alpha),
-                beta: self.beta.unwrap_or(beta),
-                integrator: scheme.unwrap_or(integrator),
-            },
-            Method::PostStabilization { integrator, velocities } => Method::PostStabilization {
-                integrator: scheme.unwrap_or(integrator),
-                velocities: velocities || self.project_velocities,
-            },
-            other => other,
+    /// The scene's parameters with these in front of them. Whoever compares several methods gives them to those that
+    /// know them.
+    fn over(&self, scene: Parameters) -> Parameters {
+        Parameters {
+            integrator: self.integrator.or(scene.integrator),
+            alpha: self.alpha.or(scene.alpha),
+            beta: self.beta.or(scene.beta),
+            project_velocities: self.project_velocities || scene.project_velocities,
+            squared_distances: scene.squared_distances,
         }
     }
 
     /// An option that a method does not know, if there is one: `--alpha` for `variational` would change nothing.
-    pub fn foreign_to(&self, method: Method) -> Option<&'static str> {
-        let baumgarte = matches!(method, Method::Baumgarte { .. });
-        let stabilized = matches!(method, Method::PostStabilization { .. });
-        let given = [
-            (self.integrator.is_some() && !baumgarte && !stabilized, "--integrator"),
-            (self.alpha.is_some() && !baumgarte, "--alpha"),
-            (self.beta.is_some() && !baumgarte, "--beta"),
-            (self.project_velocities && !stabilized, "--project-velocities"),
-        ];
-        given.into_iter().find(|g| g.0).map(|g| g.1)
+    pub fn foreign_to(&self, method: Method) -> Option<String> {
+        self.over(Parameters::default()).foreign_to(method).map(|word| format!("--{word}"))
     }
+}
+
+/// Their words, which help and completions list.
+fn schemes() -> impl TypedValueParser<Value = Scheme> {
+    PossibleValuesParser::new(SCHEMES).try_map(|word| Scheme::from_name(&word).ok_or("unknown"))
 }
 
 /// `warn` or `stop`.
@@ -216,7 +195,7 @@ impl Setup {
         let on_miss = options.on_miss.map(|m| matches!(m, Miss::Stop));
         let method = known.and_then(|k| k.1).unwrap_or(defaults.method);
         Ok(Self {
-            method: options.variants.of(method),
+            method: options.variants.over(settings.parameters).of(method),
             solver: solver
                 .or(settings.solver.as_deref())
                 .and_then(SolverKind::from_name)
@@ -241,7 +220,7 @@ impl Setup {
                 .and_then(|s| Duration::try_from_secs_f64(s).ok()),
             stop: on_miss.unwrap_or(settings.on_miss == Some(OnMiss::Stop)),
             seed: options.seed,
-            squared_distances: options.squared_distances,
+            squared_distances: options.squared_distances || settings.parameters.squared_distances,
             wants_reactions: false,
         })
     }

@@ -378,8 +378,7 @@ fn snapshots_that_do_not_fit_are_refused_with_a_reason() {
 #[test]
 fn wrong_options_end_with_2_and_name_the_nearest_word() {
     for args in [
-        &["run", "scenes/fourbar.lw"][..],
-        &["run", "scenes/fourbar.lw", "--seconds", "0"],
+        &["run", "scenes/fourbar.lw", "--seconds", "0"][..],
         &["run", "scenes/fourbar.lw", "--seconds", "-1"],
         &["run", "scenes/fourbar.lw", "--seconds", "nan"],
         &["run", "scenes/fourbar.lw", "--seconds", "1e300"],

@@ -329,3 +329,73 @@ fn long_assemblies_say_so_and_can_be_bounded() {
     assert_eq!(run.json()["assembled"]["outcome"], "budget", "{}", run.stderr);
     assert!(begin.elapsed() < Duration::from_secs(300), "{:?}", begin.elapsed());
 }
+
+const BAUMGARTE: &str = "\
+settings method baumgarte; integrator rk4; alpha 5; beta 5; squared-distances; step 0.02; end
+particle bob: mass 1; at 1 0 0; end
+joint string: distance 1; object2 bob; frame1 0 0 0; frame2 0 0 0; end
+";
+
+/// What a method leaves open can be said in the scene; the command line wins over it.
+#[test]
+fn parameters_of_methods_come_from_the_scene_or_from_options() {
+    let end = |scene: &str, more: &[&str]| {
+        let args = [&["run", "-", "--seconds", "1", "--json"], more].concat();
+        let run = linkwork_with(&args, scene.as_bytes());
+        run.json()["state_hash"].as_str().map(str::to_owned).expect("a hash")
+    };
+    let plain = BAUMGARTE.replace("integrator rk4; alpha 5; beta 5; squared-distances;", "");
+    let options = ["--integrator", "rk4", "--alpha", "5", "--beta", "5", "--squared-distances"];
+    assert_eq!(end(BAUMGARTE, &[]), end(&plain, &options));
+    assert_ne!(end(BAUMGARTE, &[]), end(&plain, &[]));
+    let euler = BAUMGARTE.replace("rk4", "euler");
+    assert_eq!(end(BAUMGARTE, &["--integrator", "euler"]), end(&euler, &[]));
+}
+
+#[test]
+fn reach_tells_lines_areas_and_ends_and_writes_the_places() {
+    let folder = folder("reach");
+    let arm = "\
+solid upper: shape capsule 0.02 from 0 0 0 to 0.7 0 0; mass 1; end
+solid lower: shape capsule 0.02 from 0 0 0 to 0.4 0 0; mass 1; at 0.7 0 0; turn 0 0 1 70 deg; end
+joint shoulder: pin; object2 upper; frame1 0 0 0 axis 0 0 1; frame2 0 0 0 axis 0 0 1; end
+joint elbow: pin; object1 upper; object2 lower; frame1 0.7 0 0 axis 0 0 1; frame2 0 0 0 axis 0 0 1; end
+";
+    let file = folder.join("reach.csv");
+    let path = file.to_str().expect("text");
+    let args = ["reach", "-", "lower", "--point", "0.4", "0", "0", "--across", "20", "-o", path, "--json"];
+    let run = linkwork_with(&args, arm.as_bytes());
+    let r = run.json();
+    assert_eq!((run.code, r["dimensions"].as_u64()), (0, Some(2)), "{}", run.stderr);
+    let area = r["measure"].as_f64().expect("an area");
+    assert!((area / (std::f64::consts::PI * 1.12) - 1.0).abs() < 0.06, "{area}");
+    let table = read(&file);
+    let far = numbers(&table, "x_m").into_iter().zip(numbers(&table, "y_m")).map(|(x, y)| x.hypot(y));
+    assert!(far.clone().all(|r| (0.299..1.101).contains(&r)), "{:?}", far.collect::<Vec<_>>());
+    assert_eq!(r["places"].as_u64(), Some(table.lines().count() as u64 - 1));
+    let words = linkwork_with(&["reach", "-", "upper", "--point", "0.7", "0", "0"], arm.as_bytes());
+    assert!(words.stdout.contains("this point of `upper` reaches a line"), "{}", words.stdout);
+    let nobody = linkwork_with(&["reach", "-", "nobody"], arm.as_bytes());
+    assert_eq!(nobody.code, 2);
+    assert!(nobody.stderr.contains("there is no solid `nobody`"), "{}", nobody.stderr);
+}
+
+/// Sentences that readers stumbled over; figures that mean nothing are left out.
+#[test]
+fn reports_speak_plainly() {
+    let run = linkwork_with(&["run", "-"], PENDULUM.as_bytes());
+    assert_eq!(run.code, 0, "five seconds where nobody says how many: {}", run.stderr);
+    let said = &run.stdout;
+    for words in ["step time", "99th percentile", "drift ", "% of peak kinetic energy", "per step,"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("momentum"), "it hangs on the world: {said}");
+    let driven = linkwork(&["run", "scenes/fourbar.lw", "--seconds", "0.5"]).stdout;
+    assert!(driven.contains("J at the end\n"), "a motor does work: {driven}");
+    let free = "scene gravity 0 0 0; end solid a: shape box 1 1 1; mass 1; velocity 1 0 0; end";
+    let free = linkwork_with(&["run", "-", "--seconds", "0.5"], free.as_bytes()).stdout;
+    assert!(free.contains("momentum") && free.contains("drift: linear"), "{free}");
+    let check = linkwork(&["check", "scenes/fourbar.lw"]).stdout;
+    assert!(check.contains("implied by the constraints listed after them"), "{check}");
+    assert!(check.contains("multiplications per solve"), "{check}");
+}

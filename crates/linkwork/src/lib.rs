@@ -14,6 +14,7 @@ pub mod measure;
 pub mod mechanism;
 pub mod nodes;
 pub mod predict;
+pub mod reach;
 pub mod readout;
 pub mod record;
 pub mod rows;

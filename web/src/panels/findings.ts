@@ -5,7 +5,7 @@ import { h } from '../dom';
 import { many } from '../format';
 import type { Dependency, Findings } from '../protocol';
 import type { Freedoms } from '../view/freedoms';
-import type { Overlays } from '../view/overlays';
+import type { Flag, Overlays } from '../view/overlays';
 
 /** Milliseconds between two looks while time runs, at least; and times what a look took. */
 const PAUSE = 1500;
@@ -16,11 +16,12 @@ const HURRY = 150;
 export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTMLElement {
   const ways = h('p', { class: 'finding', id: 'freedoms', role: 'status' });
   const extra = h('p', { class: 'finding', id: 'dependent' });
-  const element = h('section', { class: 'findings', 'aria-label': 'What it is' }, ways, extra);
+  const ranks = h('p', { class: 'finding', id: 'ranks' });
+  const element = h('section', { class: 'findings', 'aria-label': 'What it is' }, ways, extra, ranks);
   let found: Findings | null = null;
   /** Which free motion is shown, and which joints are. */
   let motion = -1;
-  let marked: 'redundant' | 'conflicts' | null = null;
+  let marked: 'redundant' | 'conflicts' | 'ranks' | null = null;
 
   const name = (joint: number) => app.scene?.joints[joint]?.name ?? String(joint);
   const names = (list: Dependency[]) => {
@@ -28,13 +29,14 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
     return all.length > 4 ? `${all.slice(0, 3).join(', ')} and ${all.length - 3} more` : all.join(', ');
   };
   const paint = () => {
-    const list = marked && found ? found[marked] : [];
-    const flags = new Map<number, 'redundant' | 'conflict' | 'involved'>();
+    const flags = new Map<number, Flag>();
+    if (marked === 'ranks') app.scene?.joints.forEach((j, i) => j.enabled && flags.set(i, j.rank === 1 ? 'primary' : 'secondary'));
+    const list = marked && marked !== 'ranks' && found ? found[marked] : [];
     for (const d of list) for (const j of d.with) flags.set(j, 'involved');
     for (const d of list) flags.set(d.joint, marked === 'conflicts' ? 'conflict' : 'redundant');
     overlays.flag(flags);
   };
-  const mark = (what: 'redundant' | 'conflicts') => {
+  const mark = (what: 'redundant' | 'conflicts' | 'ranks') => {
     marked = marked === what ? null : what;
     paint();
     write();
@@ -69,7 +71,20 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
         ? [h('span', { class: what }, `${words}: ${names(f[what])} `), h('button', { type: 'button', class: 'small', id: `show-${what}`, 'aria-pressed': String(marked === what), onclick: () => mark(what) }, marked === what ? 'Hide' : 'Show me')]
         : [];
     extra.replaceChildren(...part('conflicts', 'Cannot all hold'), ...part('redundant', 'Implied by others'));
-    if (focus && ['show-freedoms', 'show-redundant', 'show-conflicts'].includes(focus)) document.getElementById(focus)?.focus();
+    const second = app.scene.joints.filter((j) => j.enabled && j.rank !== 1).length;
+    const first = app.scene.joints.filter((j) => j.enabled).length - second;
+    const swatch = (rank: string, words: string) => (marked === 'ranks' ? [h('i', { class: `swatch rank-${rank}`, 'aria-hidden': 'true' }), words] : [words]);
+    ranks.replaceChildren(
+      ...(first + second > 0
+        ? [
+            ...swatch('primary', `${first} primary`),
+            ', ',
+            ...swatch('secondary', `${second} secondary `),
+            h('button', { type: 'button', class: 'small', id: 'show-ranks', 'aria-pressed': String(marked === 'ranks'), title: 'Ranks in colours: primary joints (blue) always hold, secondary ones (orange) give way where all cannot', onclick: () => mark('ranks') }, marked === 'ranks' ? 'Hide' : 'Show me'),
+          ]
+        : []),
+    );
+    if (focus && ['show-freedoms', 'show-redundant', 'show-conflicts', 'show-ranks'].includes(focus)) document.getElementById(focus)?.focus();
   };
 
   let examined: Float32Array | null = null;
@@ -107,6 +122,7 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
       marked = null;
       ways.replaceChildren('Counting freedoms …');
       extra.replaceChildren();
+      ranks.replaceChildren();
     }
     // Of an edited scene the last words stay until the new ones are there: what is below must not jump under the pointer.
     paint();

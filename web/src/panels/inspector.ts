@@ -4,9 +4,10 @@ import * as THREE from 'three';
 import type { App } from '../app';
 import * as command from '../commands';
 import { h, icon } from '../dom';
-import { digits } from '../format';
+import { digits, many } from '../format';
+import { type Made, type Scenery, aligned, copied, grouped, mirrored, removed, ungrouped, welds, withGroup } from '../groups';
 import type { DriveInfo, JointInfo, LimitInfo, SolidInfo } from '../protocol';
-import { type Block, append, freshName, jointBlock, num, nums, parse, removeBlock, setClause, setNumber, solidBlock } from '../scenetext';
+import { type Block, jointBlock, num, nums, setClause, setNumber, solidBlock } from '../scenetext';
 import type { Overlays } from '../view/overlays';
 import { setPose } from '../view/pose-text';
 import { frameText } from '../view/sketch';
@@ -29,6 +30,9 @@ export interface InspectorHooks {
   /** The normal of the plane that is drawn on. */
   normal: () => THREE.Vector3;
   trace: (solid: number) => void;
+  /** Puts a joint somewhere else. */
+  place: (joint: number, at: THREE.Vector3) => void;
+  reach: (solid: number) => void;
   measure: (what: 'speed' | 'coordinate' | 'force', id: number) => void;
   say: (words: string) => void;
 }
@@ -42,7 +46,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     const id = app.scene!.solids.findIndex((s) => s.name === select);
     app.select(id > 0 ? { kind: 'solid', id } : null);
   };
-  const unnamed = () => app.toast('It shares its block of the text with others: change it there.', true);
+  const unnamed = () => app.toast('Several parts share this block of the text: edit it there.', true);
   const edit = (name: string, change: (text: string, block: Block) => string) => {
     const block = solidBlock(text(), name);
     if (!block) return unnamed();
@@ -119,14 +123,16 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         'div',
         { class: 'row' },
         h('button', { type: 'button', id: 'inspect-copy', title: 'Ctrl+D', onclick: copy }, 'Copy'),
-        h('button', { type: 'button', id: 'inspect-mirror', title: 'A copy on the other side of x = 0', onclick: () => mirror(id) }, 'Mirror'),
+        h('button', { type: 'button', id: 'inspect-mirror', title: 'A copy on the other side of x = 0', onclick: mirror }, 'Mirror'),
         h('button', { type: 'button', id: 'inspect-delete', title: 'Delete', onclick: remove }, 'Delete'),
       ),
+      more(),
       h(
         'div',
         { class: 'row' },
         h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
         h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
+        ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can get to', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
       ),
     ];
   };
@@ -147,58 +153,85 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     ];
   };
 
-  /** The block of a solid under another name. */
-  const twin = (id: number): { name: string; block: string } | null => {
-    const solid = app.scene!.solids[id]!;
-    const block = solidBlock(text(), solid.name);
-    if (!block) return (unnamed(), null);
-    const name = freshName(text(), solid.name.replace(/-\d+$/, ''));
-    const own = text().slice(block.from, block.to);
-    return { name, block: own.replace(solid.name, name) };
+  const scenery = (): Scenery => ({ scene: app.scene!, matrices: solids.matrices, frameOf: (j, side) => overlays.frameOf(j, side) });
+  /** What is selected, and what is grouped with it. */
+  const chosenParts = () => withGroup(app.scene!, app.chosen);
+  const make = (made: Made | string) => {
+    if (typeof made === 'string') return app.toast(made, true);
+    void app.do(command.setText(made.text)).then((ok) => ok && app.choose(made.names));
   };
   const copy = () => {
-    const id = chosen('solid');
-    const made = id === null ? null : twin(id);
-    if (!made) return;
-    const m = solids.matrices[id!]!;
-    const size = solids.bounds(new Set([id!])).getSize(new THREE.Vector3());
-    const at = new THREE.Vector3().setFromMatrixPosition(m).add(new THREE.Vector3(0.25 * Math.max(size.x, size.y, size.z), 0, 0));
-    void send(setPose(append(text(), made.block), made.name, at, new THREE.Quaternion().setFromRotationMatrix(m)), made.name);
+    const ids = chosenParts();
+    if (ids.length === 0) return;
+    const size = solids.bounds(new Set(ids)).getSize(new THREE.Vector3());
+    make(copied(scenery(), ids, new THREE.Vector3(0.25 * Math.max(size.x, size.y, size.z), 0, 0)));
   };
-  const mirror = (id: number) => {
-    const solid = app.scene!.solids[id]!;
-    // A mirrored solid is one that is turned if its shapes are the same on both sides of their own plane.
-    if (solid.shapes.some((s) => Math.abs(s.pose[2]) > 1e-6 || s.type === 'mesh')) return app.toast('Only flat parts can be mirrored.', true);
-    const made = twin(id);
-    if (!made) return;
-    const m = solids.matrices[id]!.clone();
-    const other = new THREE.Matrix4().makeScale(-1, 1, 1).multiply(m).multiply(new THREE.Matrix4().makeScale(1, 1, -1));
-    const [at, q, s] = [new THREE.Vector3(), new THREE.Quaternion(), new THREE.Vector3()];
-    other.decompose(at, q, s);
-    void send(setPose(append(text(), made.block), made.name, at, q), made.name);
-  };
+  const mirror = () => make(mirrored(scenery(), chosenParts()));
   const chosen = (kind: 'solid' | 'joint') => (app.selection?.kind === kind ? app.selection.id : null);
   const remove = () => {
     const joint = chosen('joint');
     if (joint !== null) return void app.do(command.deleteConstraint(joint));
-    const id = chosen('solid');
-    if (id === null || id === 0) return;
-    const { name } = app.scene!.solids[id]!;
-    if (!solidBlock(text(), name)) return unnamed();
-    // Whatever names it goes along.
-    let changed = text();
-    const named = (b: Block) => ['joint', 'constraint', 'spring', 'force'].includes(b.keyword) && b.clauses.some((c) => ['object', 'object1', 'object2'].includes(c.word) && c.tokens[1]?.text === name);
-    for (let b = parse(changed).find(named); b; b = parse(changed).find(named)) changed = removeBlock(changed, b);
-    changed = removeBlock(changed, solidBlock(changed, name)!);
-    void send(changed).then(() => {
+    const ids = app.chosen.filter((id) => id > 0);
+    if (ids.length === 0) return;
+    const names = ids.map((id) => app.scene!.solids[id]!.name);
+    if (names.some((name) => !solidBlock(text(), name))) return unnamed();
+    void send(removed(app.scene!, ids)).then(() => {
       app.select(null);
-      hooks.say(`Deleted ${name}.`);
+      hooks.say(`Deleted ${names.length === 1 ? names[0] : many(names.length, 'part')}.`);
     });
   };
 
+  /** The same text edit for all that is selected. */
+  const all = (changed: string) => {
+    const names = app.chosen.map((id) => app.scene!.solids[id]!.name);
+    if (changed === text()) return;
+    void app.do(command.setText(changed)).then((ok) => ok && app.choose(names));
+  };
+  const middle = (id: number) => solids.bounds(new Set([id])).getCenter(new THREE.Vector3());
+  const manyFields = (): Node[] => {
+    const ids = app.chosen;
+    const button = (id: string, words: string, title: string, act: () => void) => h('button', { type: 'button', id, title, onclick: act }, words);
+    const fixed = h('input', { type: 'checkbox', id: 'inspect-fixed', checked: ids.every((id) => app.scene!.solids[id]!.kind === 'fixed') });
+    fixed.addEventListener('change', () => {
+      let changed = text();
+      for (const id of ids) {
+        const block = solidBlock(changed, app.scene!.solids[id]!.name);
+        if (block) changed = setClause(changed, block, 'kernel', fixed.checked ? 'fixed' : null);
+      }
+      all(changed);
+    });
+    const together = welds(app.scene!, ids).length > 0;
+    return [
+      h('p', { class: 'hint' }, ids.map((id) => app.scene!.solids[id]!.name).join(', ')),
+      h('label', { class: 'check' }, fixed, h('span', {}, 'Fixed to the ground')),
+      h(
+        'div',
+        { class: 'row', role: 'group', 'aria-label': 'Align their middles with the first part' },
+        h('span', {}, 'Align'),
+        ...(['x', 'y', 'z'] as const).map((c, k) => button(`align-${c}`, c, `The same ${c} as ${app.scene!.solids[ids[0]!]!.name}`, () => all(aligned(scenery(), ids, k as 0 | 1 | 2, middle)))),
+      ),
+      h(
+        'div',
+        { class: 'row' },
+        together
+          ? button('inspect-ungroup', 'Ungroup', 'They move on their own again', () => all(ungrouped(app.scene!, ids)))
+          : button('inspect-group', 'Group', 'They move as one: welded to each other', () => all(grouped(scenery(), ids))),
+        button('inspect-copy', 'Copy', 'Ctrl+D', copy),
+        button('inspect-mirror', 'Mirror', 'A copy on the other side of x = 0', mirror),
+        button('inspect-delete', 'Delete', 'Delete', remove),
+      ),
+      more(),
+    ];
+  };
+  /** For fingers, which have no Shift. */
+  const more = () => h('button', { type: 'button', id: 'select-more', 'aria-pressed': String(app.adding), title: 'The next parts you click are selected as well (Shift+click does the same)', onclick: () => {
+    app.adding = !app.adding;
+    show();
+  } }, app.adding ? 'Done selecting' : 'Select more parts');
+
   const change = (id: number, make: (text: string, block: Block) => string) => {
     const block = jointBlock(text(), id);
-    if (block?.keyword !== 'joint') return app.toast('It is written as a constraint: change it in the text.', true);
+    if (block?.keyword !== 'joint') return app.toast('This joint is written as a constraint: edit it in the text.', true);
     void send(make(text(), block));
   };
   const setKind = (id: number, kind: string) =>
@@ -290,6 +323,14 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
       ...(way ? [...motorFields(id, joint, way), ...limitFields(id, joint, way)] : []),
       h(
         'div',
+        { class: 'triple' },
+        ...(['x', 'y', 'z'] as const).map((c, k) => {
+          const at = new THREE.Vector3().setFromMatrixPosition(overlays.frameOf(id, 0));
+          return number(`inspect-${c}`, c, 'm', at.getComponent(k), (x) => hooks.place(id, at.clone().setComponent(k, x)));
+        }),
+      ),
+      h(
+        'div',
         { class: 'row' },
         ...(way ? [h('button', { type: 'button', id: 'inspect-coordinate', onclick: () => hooks.measure('coordinate', id) }, way[0] === 'r' ? 'Measure its angle' : 'Measure its travel')] : []),
         h('button', { type: 'button', id: 'inspect-force', onclick: () => hooks.measure('force', id) }, 'Measure its force'),
@@ -310,8 +351,9 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     if (typing && whom === `${s.kind} ${s.id}`) return;
     whom = `${s.kind} ${s.id}`;
     const focus = box.contains(document.activeElement) ? document.activeElement!.id || (document.activeElement as HTMLElement).dataset.kind : null;
-    const name = (s.kind === 'solid' ? app.scene!.solids : app.scene!.joints)[s.id]!.name;
-    box.replaceChildren(h('h3', {}, name), ...(s.kind === 'joint' ? jointFields(s.id) : app.scene!.solids[s.id]!.soft === undefined ? solidFields(s.id) : vertexFields(s.id)));
+    const several = app.also.size > 0;
+    const name = several ? many(app.chosen.length, 'part') : (s.kind === 'solid' ? app.scene!.solids : app.scene!.joints)[s.id]!.name;
+    box.replaceChildren(h('h3', {}, name), ...(several ? manyFields() : s.kind === 'joint' ? jointFields(s.id) : app.scene!.solids[s.id]!.soft === undefined ? solidFields(s.id) : vertexFields(s.id)));
     // The field that was just changed stays in hand.
     const again = focus ? (box.querySelector<HTMLElement>(`#${focus}`) ?? box.querySelector<HTMLElement>(`[data-kind="${focus}"]`)) : null;
     again?.focus();

@@ -133,13 +133,15 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
         {
           type: 'button',
           class: 'item',
-          onclick: () => app.select({ kind: 'solid', id: i }),
+          onclick: (e: MouseEvent) => (e.shiftKey || e.ctrlKey || e.metaKey ? app.add(i) : app.select({ kind: 'solid', id: i })),
           ondblclick: () => hooks.reveal(s.line),
-          onfocus: () => app.select({ kind: 'solid', id: i }),
+          // By Tab; a press of a pointer does as its click says.
+          onfocus: () => document.body.dataset.by === 'keys' && !app.adding && app.select({ kind: 'solid', id: i }),
           onkeydown: (e: KeyboardEvent) => {
             if (e.key === 'Enter') {
               e.preventDefault();
-              hooks.grab(i);
+              if (app.adding) app.add(i);
+              else hooks.grab(i);
             }
           },
         },
@@ -277,6 +279,7 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
     const row = element.querySelector(soft === undefined ? `[data-${s.kind}="${s.id}"]` : `[data-soft="${soft}"]`);
     row?.classList.add('chosen');
     if (row && !row.contains(document.activeElement)) row.scrollIntoView({ block: 'nearest' });
+    for (const id of app.also) element.querySelector(`[data-solid="${id}"]`)?.classList.add('chosen');
     if (s.kind === 'joint') {
       for (const end of app.scene!.joints[s.id]!.solids) element.querySelector(`[data-solid="${end}"]`)?.classList.add('chosen');
     }

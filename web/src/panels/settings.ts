@@ -4,7 +4,7 @@ import type { App, GrabMode, Overlays } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
 import { digits, gapWords, length } from '../format';
-import { isOver } from '../protocol';
+import { isOver, type Parameters } from '../protocol';
 import type { Panel } from './dock';
 
 /** Slider positions to values on a logarithmic scale. */
@@ -84,6 +84,18 @@ export function settings(app: App): Panel {
     void app.do(command.gravity(down.map((c) => c * x) as [number, number, number]));
   });
 
+  // What some methods leave open; the others have none of it.
+  const set = (change: Parameters) => void app.do(command.parameters({ ...app.settings?.parameters, ...change }));
+  const integrator = select('integrator', 'Integrator', (v) => set({ integrator: v as Parameters['integrator'] }));
+  integrator.field.append(...(['euler', 'semi-implicit', 'rk4'] as const).map((v) => h('option', { value: v }, { euler: 'Euler, explicit', 'semi-implicit': 'Euler, semi-implicit', rk4: 'Runge-Kutta, 4th order' }[v])));
+  const feedback = (id: string, label: string, send: (x: number) => void) => slider(id, label, [0, 60, 0.5], (x) => `${digits(x)} /s`, send);
+  const alpha = feedback('alpha', 'Gap damping α', (x) => set({ alpha: x }));
+  const beta = feedback('beta', 'Gap stiffness β', (x) => set({ beta: x }));
+  const projects = h('input', { type: 'checkbox', id: 'project-velocities', onchange: () => set({ project_velocities: projects.checked }) });
+  const projectsRow = h('label', { class: 'check' }, projects, h('span', {}, 'Project velocities'), h('small', {}, 'as well as positions'));
+  const squared = h('input', { type: 'checkbox', id: 'squared-distances', onchange: () => set({ squared_distances: squared.checked }) });
+  const squaredRow = h('label', { class: 'check' }, squared, h('span', {}, 'Squared distances'), h('small', {}, 'distance joints keep |d|² − L² at zero'));
+
   // One notch below nothing: what the materials say.
   const asWritten = -0.05;
   const surface = (id: string, label: string, most: number, set: (x: number | null) => command.Command) =>
@@ -125,6 +137,17 @@ export function settings(app: App): Panel {
   app.on('settings', (s) => {
     method.field.value = s.method;
     solver.field.value = s.solver;
+    const p = s.parameters ?? {};
+    const [baumgarte, stabilized] = [s.method === 'baumgarte', s.method === 'post-stabilization'];
+    integrator.row.hidden = !baumgarte && !stabilized;
+    alpha.row.hidden = beta.row.hidden = !baumgarte;
+    projectsRow.hidden = !stabilized;
+    squaredRow.hidden = !(app.scene?.joints.some((j) => j.kind === 'distance') ?? false);
+    integrator.field.value = p.integrator ?? 'semi-implicit';
+    alpha.set(p.alpha ?? 10);
+    beta.set(p.beta ?? 10);
+    projects.checked = p.project_velocities ?? false;
+    squared.checked = p.squared_distances ?? false;
     policy.field.value = s.policy;
     budget.set(s.budget_ms === null ? most : Math.log10(s.budget_ms));
     tolerance.set(Math.log10(s.tolerance));
@@ -168,7 +191,7 @@ export function settings(app: App): Panel {
   const element = h(
     'div',
     {},
-    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, solver.row, step.row, gravity.row, friction.row, bounce.row, sleepRow),
+    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, integrator.row, alpha.row, beta.row, projectsRow, squaredRow, solver.row, step.row, gravity.row, friction.row, bounce.row, sleepRow),
     h('fieldset', {}, h('legend', {}, 'Accuracy versus speed'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
     h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip), obstaclesRow),
     h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),

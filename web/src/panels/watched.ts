@@ -2,7 +2,8 @@
 
 import type { App } from '../app';
 import { download, fileName, h } from '../dom';
-import { digits, many } from '../format';
+import { digits } from '../format';
+import type { Reach } from '../view/reach';
 import type { Measure, Trace, Traces } from '../view/traces';
 
 interface Series {
@@ -25,16 +26,22 @@ function svg<K extends keyof SVGElementTagNameMap>(tag: K, props: Record<string,
   return e;
 }
 
-export function watched(app: App, traces: Traces): HTMLElement {
+export function watched(app: App, traces: Traces, reach: Reach): HTMLElement {
   const list = h('ul', { class: 'watched', 'aria-label': 'Traces and measures' });
   const note = h('p', { class: 'hint', id: 'cycle', role: 'status' });
+  const reached = h('p', { class: 'finding', id: 'reach', role: 'status' });
+  const tellReach = () => {
+    if (reach.busy) return reached.replaceChildren('Searching everywhere it can get to …');
+    reached.replaceChildren(...(reach.shown ? [`${reach.words} `, h('button', { type: 'button', class: 'small', id: 'hide-reach', onclick: () => reach.clear() }, 'Hide')] : []));
+  };
+  reach.onchange = tellReach;
   const across = h('select', { id: 'chart-x', 'aria-label': 'Across' });
   const along = h('select', { id: 'chart-y', 'aria-label': 'Upwards' });
   const chart = svg('svg', { viewBox: `0 0 ${W} ${H}`, class: 'xy', role: 'img', 'aria-label': 'Chart' });
   const table = h('button', { type: 'button', id: 'measures-csv', onclick: () => download(fileName(app.scene?.name ?? '', 'csv'), measuresCsv(), 'text/csv') }, 'Measures as CSV');
   const clear = h('button', { type: 'button', id: 'traces-clear', onclick: () => traces.clear() }, 'Clear paths');
   const picks = h('div', { class: 'row' }, h('label', {}, 'Plot ', along), h('label', {}, ' against ', across), table, clear);
-  const element = h('section', { class: 'watching', 'aria-label': 'Traces and measures' }, h('h3', {}, 'Traces and measures'), list, note, picks, chart);
+  const element = h('section', { class: 'watching', 'aria-label': 'Traces and measures' }, h('h3', {}, 'Traces and measures'), list, reached, note, picks, chart);
 
   const stem = (t: Trace) => `${app.scene?.name ?? 'scene'}-${t.name}`;
   const row = (name: string, color: string, words: HTMLElement | string, buttons: HTMLElement[]) => {
@@ -45,6 +52,7 @@ export function watched(app: App, traces: Traces): HTMLElement {
   const outs = new Map<number, HTMLElement>();
   const traceRow = (t: Trace) =>
     row(`path of ${t.name}`, t.color, '', [
+      h('button', { type: 'button', 'data-reach': t.id, 'aria-label': `Reach of this point of ${t.name}`, title: 'Everywhere this point can get to', onclick: () => void reach.search(t.place) }, 'Reach'),
       h('button', { type: 'button', 'data-svg': t.id, 'aria-label': `Path of ${t.name} as SVG`, onclick: () => {
         const { closed, ...range } = traces.range(t);
         if (range.to < 1) return app.toast('There is no path yet: let it run.', true);
@@ -131,7 +139,7 @@ export function watched(app: App, traces: Traces): HTMLElement {
   const tell = () => {
     const period = traces.watch.period;
     const nothing = traces.traces.length + traces.measures.length === 0;
-    const words = nothing ? 'None yet: Build has tools for both, and so has each part and joint under Parts.' : period !== null ? `One cycle takes ${period.toFixed(3)} s; ${many(traces.traces.length, 'path')} shown for a whole one.` : '';
+    const words = nothing ? 'None yet. Add them with the tools in Build, or from a part or joint under Parts.' : period !== null ? `One cycle takes ${period.toFixed(3)} s; paths are shown for one whole cycle.` : '';
     if (note.textContent !== words) note.textContent = words;
     note.dataset.period = period === null ? '' : String(period);
   };

@@ -23,15 +23,15 @@ export type Tool = (typeof TOOLS)[number];
 
 /** What each tool asks for next, once nothing, once one point was given. */
 const HINTS: Record<Tool, [string, string]> = {
-  select: ['Drag a part to move it. Select one to see its values under Parts.', ''],
+  select: ['Drag a part to move it; select a pin, then drag it. Values are under Parts.', ''],
   bar: ['Drag from one end of the bar to the other. Ends that meet are pinned together.', 'Now the other end.'],
   plate: ['Click the corners of the plate, then the first one again (or Enter twice).', 'Next corner; the first one again closes the plate.'],
   wheel: ['Drag from the middle of the wheel to its rim.', 'Now its rim.'],
   box: ['Drag from one corner of the box to the opposite one.', 'Now the opposite corner.'],
   ball: ['Drag from the middle of the ball outwards.', 'Now its surface.'],
   pin: ['Click an end to pin it to the ground, or where two parts meet to pin them together.', ''],
-  motor: ['Click a pin to drive it; an end gets a pin of its own.', ''],
-  trace: ['Click a point of a part: it leaves its path.', ''],
+  motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
+  trace: ['Click a point on a part to trace its path.', ''],
   measure: ['Click two points of parts for their distance. Angles and forces: select a joint, see Parts.', 'Now the other point.'],
 };
 
@@ -204,6 +204,13 @@ export class Build {
     return best?.anchor ?? null;
   }
 
+  /** The anchor at a place of the plane, ends first. */
+  private anchorAt(at: THREE.Vector3, reach: number): Anchor | null {
+    let found: Anchor | null = null;
+    for (const a of anchors(this.app, this.solids)) if (this.flat(a.at).distanceTo(at) < reach && (!found || (a.what === 'end' && found.what !== 'end'))) found = a;
+    return found;
+  }
+
   private locate(x: number, y: number, touch: boolean, angles: boolean): Spot | null {
     const anchor = this.near(x, y, touch ? SNAP_TOUCH : SNAP);
     if (anchor) return { at: this.flat(anchor.at), anchor };
@@ -216,6 +223,19 @@ export class Build {
       return { at, anchor: { solid: hit.solid, local, at: hit.point, what: 'centre' } };
     }
     return this.free(x, y, angles);
+  }
+
+  /** The nearest end or line of the grid: where something that is moved would be put. */
+  snap(x: number, y: number, touch: boolean): Spot | null {
+    const anchor = this.near(x, y, touch ? SNAP_TOUCH : SNAP);
+    return anchor ? { at: this.flat(anchor.at), anchor } : this.free(x, y, false);
+  }
+
+  /** A place in the plane that is drawn on, in words. */
+  placeWords(at: THREE.Vector3): string {
+    const { u, v, origin } = this.plane;
+    const way = at.clone().sub(origin);
+    return `${length(way.dot(u))}, ${length(way.dot(v))}`;
   }
 
   private pick(x: number, y: number) {
@@ -238,7 +258,9 @@ export class Build {
       return { at: from.at.clone().addScaledVector(u, far * Math.cos(angle)).addScaledVector(v, far * Math.sin(angle)), anchor: null };
     }
     const way = p.sub(origin);
-    return { at: origin.clone().addScaledVector(u, round(way.dot(u))).addScaledVector(v, round(way.dot(v))), anchor: null };
+    const at = origin.clone().addScaledVector(u, round(way.dot(u))).addScaledVector(v, round(way.dot(v)));
+    // Where the lines cross at an end, that end is meant.
+    return { at, anchor: this.anchorAt(at, 0.01 * step) };
   }
 
   private down(e: PointerEvent): void {
@@ -396,7 +418,7 @@ export class Build {
         if (block?.keyword !== 'joint') return this.app.toast('This joint is written as a constraint: give it a motor in the text.', true);
         const way = scene.joints[joint]!.kind === 'slider' ? 't1 speed 0.2' : 'r1 speed 2';
         await this.send(insert(scene.text, block, `drive ${way}`), null, { kind: 'joint', id: joint });
-        return this.app.toast(`A motor turns it now. ${matchMedia('(pointer: coarse)').matches ? '▶' : 'Space'} runs it, the slider under Parts sets its speed.`);
+        return this.app.toast(`Motor added. Press ${matchMedia('(pointer: coarse)').matches ? '▶' : 'Space'} to run it; its speed is a slider under Parts.`);
       }
     }
     if (!spot.anchor) return this.app.toast('There is no part to pin here.');
@@ -479,8 +501,7 @@ export class Build {
       const way = at.clone().sub(origin);
       at = origin.clone().addScaledVector(u, Math.round(way.dot(u) / step) * step).addScaledVector(v, Math.round(way.dot(v) / step) * step);
     }
-    let anchor: Anchor | null = null;
-    for (const a of anchors(this.app, this.solids)) if (this.flat(a.at).distanceTo(at) < 0.5 * step && (!anchor || a.what === 'end')) anchor = a;
+    const anchor = this.anchorAt(at, 0.5 * step);
     // It does not stick: the next press leaves an end behind.
     this.spot = { at: anchor ? this.flat(anchor.at) : at, anchor };
     this.onchange();
@@ -490,9 +511,8 @@ export class Build {
   /** Where the cursor is, in words. */
   get words(): string {
     if (!this.drawing || !this.spot) return '';
-    const { u, v, origin } = this.plane;
-    const way = this.spot.at.clone().sub(origin);
-    const place = `${length(way.dot(u))}, ${length(way.dot(v))}`;
+    const { u, v } = this.plane;
+    const place = this.placeWords(this.spot.at);
     const from = this.points.at(-1);
     const name = this.spot.anchor ? ` at ${this.app.scene?.solids[this.spot.anchor.solid]?.name}` : '';
     if (!from || this.tool === 'trace') return place + name;

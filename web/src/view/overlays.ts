@@ -33,8 +33,15 @@ const NIGHT: typeof DAY = {
   slides: new THREE.Color(0xffa64d),
   axes: [new THREE.Color(0xff7382), new THREE.Color(0x6fd394), new THREE.Color(0x7db8ff)],
 };
-export type Flag = 'redundant' | 'conflict' | 'involved';
-const FLAGS: Record<Flag, THREE.Color> = { redundant: new THREE.Color(0xd98a00), conflict: new THREE.Color(0xd6202a), involved: new THREE.Color(0x2f6fc4) };
+export type Flag = 'redundant' | 'conflict' | 'involved' | 'primary' | 'secondary';
+const FLAGS: Record<Flag, THREE.Color> = {
+  redundant: new THREE.Color(0xd98a00),
+  conflict: new THREE.Color(0xd6202a),
+  involved: new THREE.Color(0x2f6fc4),
+  // Faure's ranks: what holds exactly, and what shares the error that is left.
+  primary: new THREE.Color(0x2f6fc4),
+  secondary: new THREE.Color(0xe07b00),
+};
 const CHOSEN = new THREE.Color(0xff8a00);
 const ink = () => (dark.matches ? NIGHT : DAY);
 
@@ -147,6 +154,11 @@ export class Overlays {
     if (flag) return FLAGS[flag];
     if (!joint.enabled) return ink().off;
     return joint.rank === 1 ? ink().primary : ink().secondary;
+  }
+
+  /** The colour of a joint's mark now, as six hexadecimal digits. */
+  colorOf(joint: number): string {
+    return this.color(joint, this.scene!.joints[joint]!).getHexString();
   }
 
   update(frame: Frame): void {

@@ -22,6 +22,8 @@ export class Pointer {
   hovered = -1;
   /** The arrow under a point of the page. */
   arrows: (x: number, y: number) => { solid: number; point: THREE.Vector3; by: { x: number; y: number } } | null = () => null;
+  /** Shift selects more than one. */
+  several: () => boolean = () => false;
   private ray = new THREE.Raycaster();
   private drags = new Map<number, Drag>();
   private hover: { x: number; y: number } | null = null;
@@ -84,7 +86,13 @@ export class Pointer {
       if (!hit) this.app.select(null);
       return;
     }
-    this.app.select({ kind: 'solid', id: hit.solid });
+    // Where parts are made, Shift selects several; elsewhere it keeps what is held from turning.
+    if (this.app.adding || (e.shiftKey && this.several())) {
+      this.app.add(hit.solid);
+      e.stopImmediatePropagation();
+      return;
+    }
+    if (!this.app.also.has(hit.solid)) this.app.select({ kind: 'solid', id: hit.solid });
     if (!this.solids.isMovable(hit.solid)) return;
     e.stopImmediatePropagation();
     e.preventDefault();

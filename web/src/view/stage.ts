@@ -64,6 +64,8 @@ export class Stage {
   ground = 0;
   /** Pixels at the bottom that something lies over: what is new is shown above them. */
   inset: () => number = () => 0;
+  /** The same at the top: it is shown below them. */
+  insetTop: () => number = () => 0;
   /** Called before the view is reset: home may have moved. */
   refit: () => void = () => {};
   /** Called when home has moved. */
@@ -251,11 +253,12 @@ export class Stage {
     const high = Math.tan(THREE.MathUtils.degToRad(this.camera.fov) / 2);
     const across = Math.atan(high * this.camera.aspect);
     const covered = this.atHome ? Math.min(this.inset() / Math.max(1, this.canvas.clientHeight), 0.4) : 0;
-    const distance = (0.96 * radius) / Math.sin(Math.min(Math.atan(high * (1 - covered)), across));
+    const above = this.atHome ? Math.min(this.insetTop() / Math.max(1, this.canvas.clientHeight), 0.4) : 0;
+    const distance = (0.96 * radius) / Math.sin(Math.min(Math.atan(high * (1 - covered - above)), across));
     const out = direction?.clone() ?? this.camera.position.clone().sub(this.controls.target).normalize();
     // The middle of what is free lies above that of the picture; no higher than it has to.
     const half = (0.96 * radius) / (distance * high);
-    const raise = THREE.MathUtils.clamp(half - 1 + 2 * covered, 0, covered);
+    const raise = THREE.MathUtils.clamp(half - 1 + 2 * covered, 0, covered) - THREE.MathUtils.clamp(half - 1 + 2 * above, 0, above);
     center = center.clone().addScaledVector(new THREE.Vector3(0, 1, 0).addScaledVector(out, -out.y).normalize(), -raise * distance * high);
     const to = center.clone().addScaledVector(out, distance);
     if (jump || stillness.matches) {
@@ -295,6 +298,11 @@ export class Stage {
         }
     const radius = (far * Math.sin(Math.min(Math.atan(high), Math.atan(wide)))) / 0.96;
     this.home.radius = Math.min(this.home.radius, radius);
+  }
+
+  /** Something lies over other parts of the view now; a view that nobody has chosen makes room for it. */
+  relook(): void {
+    if (this.atHome) this.look(this.home.center, this.home.radius, true, this.direction);
   }
 
   /** Back to the view of everything. */

@@ -143,7 +143,7 @@ export class Traces {
   trace(solid: number, local: THREE.Vector3): Trace {
     const name = this.app.scene!.solids[solid]!.name;
     const made = this.begin(name, local);
-    this.app.toast(`A point of ${name} leaves its path now. Plots has it as SVG and CSV.`);
+    this.app.toast(`Tracing a point on ${name}. Save its path as SVG or CSV under Plots.`);
     this.changed();
     this.stage.invalidate();
     return made;

@@ -290,6 +290,9 @@ impl Driver {
             Work::Open(id) => self.open(&id),
             Work::OpenText { name, text } => self.show(text, Source::Named(name)),
             Work::Diagnose => return foresee::examine(&self.session, request.reply),
+            Work::Reach { solid, point } => {
+                return foresee::reach(&self.session, solid, point, &self.hub, request.reply);
+            }
             Work::Save { force } => self.save(force),
             Work::Compare(rivals) => self.compare(&rivals),
             Work::Glb => Ok(Answer::Bytes(self.glb())),

@@ -1,13 +1,16 @@
 //! What can be known of a scene before anybody touches it: where it will go, for a view that fits its motion, and how it
-//! can move at all: freedoms, dependent constraints, free motions. Both are worked out beside the simulation, on copies.
+//! can move at all: freedoms, dependent constraints, free motions, and the reach of a point. All of it is worked out beside the
+//! simulation, on copies.
 
 use super::hub::{Answer, Hub, Refusal, message};
 use linkwork::diagnose::diagnose;
-use linkwork::math::Random;
+use linkwork::math::{Random, Vector};
+use linkwork::reach::{self, Reach, ReachConfig};
 use linkwork::session::{Command, Session};
 use linkwork::{AssembleConfig, Mechanism, Outcome, SolidId, State, assemble};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -16,6 +19,8 @@ const AHEAD: u32 = 300;
 const EVERY: u32 = 12;
 /// No longer than this: large scenes are shown as they begin.
 const PATIENCE: Duration = Duration::from_millis(800);
+/// A reach is searched for no longer than this: what was found by then is shown.
+const REACH_PATIENCE: Duration = Duration::from_secs(8);
 /// Larger scenes are not told: their size hardly changes, and the message would be long.
 const MOST_SOLIDS: usize = 200;
 /// Rows of an island that are examined, and most free motions that are shown.
@@ -84,6 +89,54 @@ pub fn examine(session: &Session, reply: Option<oneshot::Sender<Result<Answer, R
             let _ = reply.send(Ok(Answer::Value(found)));
         }
     });
+}
+
+/// Answers where a point of a solid can get to, from a thread of its own. One search at a time: whoever asks meanwhile is told
+/// to wait.
+pub fn reach(
+    session: &Session,
+    solid: u32,
+    point: [f64; 3],
+    hub: &Arc<Hub>,
+    reply: Option<oneshot::Sender<Result<Answer, Refusal>>>,
+) {
+    let answer = |result: Result<Value, Refusal>| {
+        if let Some(reply) = reply {
+            // The client may be gone.
+            let _ = reply.send(result.map(Answer::Value));
+        }
+    };
+    if hub.searching.swap(true, Ordering::AcqRel) {
+        return answer(Err(Refusal::new("another reach is being searched: try again when it is there")));
+    }
+    let hub = hub.clone();
+    let (m, state) = (session.mechanism().clone(), session.state().clone());
+    let tolerance = session.settings().tolerance;
+    std::thread::spawn(move || {
+        let start = Instant::now();
+        let over = || start.elapsed() > REACH_PATIENCE;
+        let config = ReachConfig { tolerance, out_of_time: Some(&over), ..ReachConfig::default() };
+        let found = reach::reach(&m, &state, SolidId(solid), Vector::from_array(point), &config);
+        hub.searching.store(false, Ordering::Release);
+        answer(found.map(|r| describe_reach(&r)).map_err(|e| Refusal::new(e.to_string())));
+    });
+}
+
+/// Places as one list of numbers, and which of them are whole cells. A tenth of a millimetre is enough to draw.
+fn describe_reach(r: &Reach) -> Value {
+    let round = |x: f64| (x * 1e4).round() / 1e4;
+    let places: Vec<f64> = r.places.iter().flat_map(|p| p.at.to_array()).map(round).collect();
+    let inside: Vec<u8> = r.places.iter().map(|p| p.inside.into()).collect();
+    json!({
+        "places": places,
+        "inside": inside,
+        "cell": r.cell,
+        "dimensions": r.dimensions,
+        "plane": r.plane.map(|axes| axes.map(|a| a.to_array())),
+        "measure": r.measure,
+        "unbounded": r.unbounded,
+        "complete": r.complete,
+    })
 }
 
 /// Freedoms, constraints that depend on others, and motions that nothing hinders.

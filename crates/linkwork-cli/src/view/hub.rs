@@ -44,6 +44,13 @@ pub enum Work {
     },
     /// Freedoms, and constraints that depend on each other, as things stand.
     Diagnose,
+    /// Where a point of a solid can get to.
+    Reach {
+        /// Place in the mechanism.
+        solid: u32,
+        /// In the solid's frame.
+        point: [f64; 3],
+    },
     /// The text into its file.
     Save {
         /// Even if the file holds something that the session has not read.
@@ -141,6 +148,8 @@ pub struct Hub {
     pub table: watch::Sender<Arc<str>>,
     /// Where a scene that was just opened will go.
     pub sweep: watch::Sender<Arc<str>>,
+    /// A reach is being searched.
+    pub searching: AtomicBool,
     /// Everything that happens once.
     pub events: broadcast::Sender<Arc<str>>,
     inbox: SyncSender<Queued>,
@@ -159,6 +168,7 @@ impl Hub {
             file: text(),
             table: text(),
             sweep: text(),
+            searching: AtomicBool::new(false),
             events: broadcast::Sender::new(EVENTS),
             inbox,
             waiting: Arc::default(),

@@ -46,9 +46,9 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  linkwork view                                        a scene to play with; the others are one click away
-  linkwork view machine.lw                             your own; it is read again whenever you save it
-  linkwork view machine.lw --xr                        for a headset in the same network")]
+  linkwork view                    a scene to play with; the others are one click away
+  linkwork view machine.lw         your own; it is read again whenever you save it
+  linkwork view machine.lw --xr    for a headset in the same network")]
 pub struct Args {
     /// Scene file, or `-` for standard input; a scene that comes with the program when none is given
     #[arg(value_name = "SCENE")]

@@ -61,6 +61,10 @@ enum Question {
         text: String,
     },
     Diagnose {},
+    Reach {
+        solid: u32,
+        point: [f64; 3],
+    },
     Check {
         text: String,
     },
@@ -308,6 +312,7 @@ fn receive(
         (None, Some(Question::Open { scene })) => Work::Open(scene),
         (None, Some(Question::OpenText { name, text })) => Work::OpenText { name, text },
         (None, Some(Question::Diagnose {})) => Work::Diagnose,
+        (None, Some(Question::Reach { solid, point })) => Work::Reach { solid, point },
         (None, Some(Question::Save { force })) => Work::Save { force },
         (None, Some(Question::Compare { entries })) => Work::Compare(entries),
         _ => return refuse(id, Refusal::new("a message holds either a `command` or an `ask`")),

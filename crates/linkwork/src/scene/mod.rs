@@ -25,6 +25,7 @@ pub mod limits;
 mod lower;
 mod model;
 pub mod msh;
+mod parameters;
 pub mod parse;
 mod render;
 pub mod syntax;
@@ -36,6 +37,7 @@ pub use edit::{NewJoint, append_joint, remove_joint};
 pub use format::fmt;
 pub use lower::{Files, load, load_bytes, lower};
 pub use model::*;
+pub use parameters::{Parameters, SCHEMES, Scheme};
 pub use render::LineIndex;
 pub use write::write_poses;
 

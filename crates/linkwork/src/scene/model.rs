@@ -106,6 +106,8 @@ pub struct Settings {
     pub on_miss: Option<OnMiss>,
     /// Largest rotation of one solid in one correction, radians.
     pub max_rotation: Option<f64>,
+    /// What methods leave open.
+    pub parameters: super::Parameters,
 }
 
 /// What to do when a step misses its tolerance.

@@ -137,6 +137,11 @@ pub const BLOCKS: &[BlockWords] = &[
             once("budget", "budget TIME"),
             once("on-miss", "on-miss warn | stop"),
             once("max-rotation", "max-rotation ANGLE"),
+            once("integrator", "integrator euler | semi-implicit | rk4"),
+            once("alpha", "alpha A"),
+            once("beta", "beta B"),
+            once("project-velocities", "project-velocities"),
+            once("squared-distances", "squared-distances"),
         ],
     ),
     block_words(

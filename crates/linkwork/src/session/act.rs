@@ -25,7 +25,8 @@ impl Session {
     ) -> Result<(), SessionError> {
         use Command::{AddConstraint, Amend, Cancel, DeleteConstraint, Drag, Enable, Grab, Release, SetText};
         use Command::{
-            Bounce, Branch, Friction, Gravity, Method, Mode, Redo, Reset, Run, Scrub, Solver, Step, Undo,
+            Bounce, Branch, Friction, Gravity, Method, Mode, Parameters, Redo, Reset, Run, Scrub, Solver,
+            Step, Undo,
         };
         match command {
             Grab { .. } | Drag { .. } | Release { .. } | Cancel { .. } => self.act_of_hand(command, out),
@@ -37,7 +38,9 @@ impl Session {
             | Amend { .. }
             | AddConstraint { .. }
             | DeleteConstraint { .. } => self.act_of_edit(command, mesh, out),
-            Mode { .. } | Method { .. } | Solver { .. } | Gravity { .. } => self.act_of_rules(command),
+            Mode { .. } | Method { .. } | Parameters { .. } | Solver { .. } | Gravity { .. } => {
+                self.act_of_rules(command)
+            }
             Friction { .. } | Bounce { .. } => self.act_of_surfaces(command),
             _ => self.act_of_accuracy(command),
         }
@@ -135,6 +138,13 @@ impl Session {
                 // Methods leave different things for the next step, and cost different things.
                 self.state.memory = Default::default();
                 self.forget_costs();
+            }
+            Command::Parameters { value } => {
+                if [value.alpha, value.beta].iter().flatten().any(|x| !(0.0..=1e6).contains(x)) {
+                    return bad("alpha and beta must be between 0 and a million per second");
+                }
+                self.settings.parameters = *value;
+                self.state.memory = Default::default();
             }
             Command::Solver { name } => {
                 if SolverKind::from_name(name).is_none() {

@@ -55,7 +55,7 @@ type Wrong = (usize, &'static str);
 impl Session {
     pub(super) fn config<'a>(&self, effort: &Effort) -> StepConfig<'a> {
         StepConfig {
-            method: Method::from_name(&self.settings.method).unwrap_or_default(),
+            method: self.settings.parameters.of(Method::from_name(&self.settings.method).unwrap_or_default()),
             solver: self.solver(),
             dt: self.settings.step,
             tolerance: effort.tolerance,
@@ -63,6 +63,7 @@ impl Session {
             solver_iterations: effort.solver_iterations as usize,
             max_rotation: self.settings.max_rotation,
             most_substeps: effort.substeps.max(1) as usize,
+            squared_distances: self.settings.parameters.squared_distances,
             sleep: self.settings.sleep,
             friction: self.settings.friction,
             restitution: self.settings.bounce,

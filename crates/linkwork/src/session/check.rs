@@ -3,7 +3,7 @@
 use super::command::{Command, Mode, Past, Policy, SessionError};
 use super::report::Settings;
 use crate::math::Rotation;
-use crate::scene::{self, Scene};
+use crate::scene::{self, Parameters, Scene};
 use crate::step::{Method, StepConfig};
 
 /// What a scene sets. What it is silent about stays as it is `now`, or is the default if the text before set it.
@@ -19,6 +19,7 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
         iterations: d.iterations as u32,
         solver_iterations: d.solver_iterations as u32,
         max_rotation: d.max_rotation,
+        parameters: Parameters::default(),
         gravity: scene.mechanism.gravity.to_array(),
         speed: 1.0,
         budget_ms: None,
@@ -55,6 +56,12 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
             d.solver_iterations,
         ),
         max_rotation: choose(s.max_rotation, before.max_rotation.is_some(), now.max_rotation, d.max_rotation),
+        parameters: choose(
+            (!s.parameters.is_default()).then_some(s.parameters),
+            !before.parameters.is_default(),
+            now.parameters,
+            d.parameters,
+        ),
         budget_ms: choose(
             s.budget.map(|b| Some(1e3 * b)),
             before.budget.is_some(),
@@ -90,6 +97,7 @@ pub(super) fn check_finite(command: &Command) -> Result<(), SessionError> {
         Command::Scrub { to: Past::Time(t) } => numbers.push(*t),
         Command::Tolerance { value } => numbers.push(*value),
         Command::TimeStep { seconds } => numbers.push(*seconds),
+        Command::Parameters { value } => numbers.extend([value.alpha, value.beta].iter().flatten()),
         Command::Gravity { value } => numbers.extend(value),
         Command::Speed { factor } => numbers.push(*factor),
         Command::Budget { ms } => numbers.extend(ms),

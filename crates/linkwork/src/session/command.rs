@@ -1,7 +1,7 @@
 //! Everything a user can do, as data: what is not a command cannot be logged, and what cannot be logged cannot be
 //! repeated.
 
-use crate::scene::{Report, Severity};
+use crate::scene::{Parameters, Report, Severity};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -152,6 +152,11 @@ pub enum Command {
         /// By name.
         name: String,
     },
+    /// What the method leaves open. What is not named is as the method likes it.
+    Parameters {
+        /// Integrator, feedback of gaps, projection of velocities, form of distances.
+        value: Parameters,
+    },
     /// Linear solver.
     Solver {
         /// By name.
@@ -278,8 +283,8 @@ impl Command {
     /// Does it set how things move from here on?
     pub(super) fn changes_motion(&self) -> bool {
         use Command::{
-            Bounce, Friction, Gravity, Iterations, Method, Mode, Sleep, Solver, SolverIterations, TimeStep,
-            Tolerance,
+            Bounce, Friction, Gravity, Iterations, Method, Mode, Parameters, Sleep, Solver, SolverIterations,
+            TimeStep, Tolerance,
         };
         let rules = matches!(
             self,
@@ -288,6 +293,7 @@ impl Command {
                 | Gravity { .. }
                 | Method { .. }
                 | Mode { .. }
+                | Parameters { .. }
                 | Sleep { .. }
                 | TimeStep { .. }
         );

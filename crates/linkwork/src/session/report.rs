@@ -1,6 +1,7 @@
 //! What a tick tells: the same for viewer, command line and tests.
 
 use super::command::{GripMode, Mode, Policy};
+use crate::scene::Parameters;
 use serde::{Deserialize, Serialize};
 
 /// Everything that can be set while running.
@@ -24,6 +25,9 @@ pub struct Settings {
     pub solver_iterations: u32,
     /// No solid turns further in one correction, radians.
     pub max_rotation: f64,
+    /// What methods leave open: integrator, feedback, form of distances.
+    #[serde(default, skip_serializing_if = "Parameters::is_default")]
+    pub parameters: Parameters,
     /// Free fall.
     pub gravity: [f64; 3],
     /// Simulated seconds per real second.

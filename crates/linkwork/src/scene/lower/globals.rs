@@ -7,9 +7,11 @@ use crate::joint::JointId;
 use crate::math::Vector;
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
-use crate::scene::model::{Body, OnMiss, Up};
-use crate::scene::syntax::{Block, Span};
+use crate::scene::model::{Body, OnMiss, Settings, Up};
+use crate::scene::syntax::{Block, Clause, Span};
 use crate::scene::vocabulary::{BlockWords, METHODS, SOLVERS};
+use crate::scene::{Parameters, SCHEMES, Scheme};
+use crate::step::Method;
 use std::collections::BTreeSet;
 
 /// Looked-up names with their places.
@@ -82,13 +84,47 @@ impl<'x, 't> Lowering<'x, 't> {
                     settings.on_miss =
                         choice.map(|(word, _)| if word == "stop" { OnMiss::Stop } else { OnMiss::Warn });
                 }
-                _ => {
+                "max-rotation" => {
                     settings.max_rotation =
                         self.read(words, c, |r| r.positive("the largest rotation", Quantity::Angle));
                 }
+                _ => self.parameter(c, words, &mut settings.parameters),
             }
         }
+        self.lint_parameters(&list, &settings);
         self.scene.settings = settings;
+    }
+
+    /// What methods leave open.
+    fn parameter(&mut self, c: &Clause, words: &'static BlockWords, into: &mut Parameters) {
+        match self.file.str(c.word) {
+            "integrator" => {
+                let choice = self.read(words, c, |r| r.choice("an integrator", SCHEMES));
+                into.integrator = choice.and_then(|(word, _)| Scheme::from_name(word));
+            }
+            "alpha" => into.alpha = self.read(words, c, |r| r.not_negative("alpha", Quantity::Plain)),
+            "beta" => into.beta = self.read(words, c, |r| r.not_negative("beta", Quantity::Plain)),
+            "project-velocities" => into.project_velocities = self.read(words, c, |_| Some(())).is_some(),
+            _ => into.squared_distances = self.read(words, c, |_| Some(())).is_some(),
+        }
+    }
+
+    /// A parameter that the scene's own method does not have.
+    fn lint_parameters(&mut self, list: &[Clause], settings: &Settings) {
+        let method = settings.method.as_deref().map_or(Some(Method::default()), Method::from_name);
+        let Some(method) = method else { return };
+        let Some(word) = settings.parameters.foreign_to(method) else { return };
+        let Some(clause) = list.iter().find(|c| self.file.str(c.word) == word) else { return };
+        let (span, name) = (clause.word, method.name());
+        let whose = if word == "project-velocities" {
+            "`post-stabilization`"
+        } else if word == "integrator" {
+            "`baumgarte` and `post-stabilization`"
+        } else {
+            "`baumgarte`"
+        };
+        let message = format!("`{word}` has no effect: it is for {whose}, and the method here is `{name}`");
+        self.report(Diagnostic::new(codes::IGNORED_CLAUSE, span, message));
     }
 
     /// A second `scene` or `settings` would silently win over the first.

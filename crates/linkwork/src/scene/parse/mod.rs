@@ -241,7 +241,7 @@ impl<'t> Parser<'t, '_> {
         self.report(
             Diagnostic::new(codes::MISSING_END, place, message)
                 .related(keyword.span, "it starts here")
-                .hint("write `end` behind its last clause"),
+                .hint("write `end` after its last clause"),
         );
     }
 
