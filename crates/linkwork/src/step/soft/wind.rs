@@ -190,8 +190,8 @@ impl Soft {
             let diagonal = if coupled { b } else { b.map(|x| x * count) };
             moving().for_each(|n| self.factor.add_diagonal(n as usize, &diagonal));
             if coupled {
-                for (a, at) in places.into_iter().flatten() {
-                    self.factor.couple(a as usize, at, &b.map(|x| -x));
+                for place in places.into_iter().flatten() {
+                    self.factor.couple(place, &b.map(|x| -x));
                 }
             }
         }
