@@ -63,6 +63,8 @@ struct Findings<'a> {
     diagnosis: Diagnosis,
     /// Predicted costs and the pick of `auto`, island by island.
     choices: Vec<Choice>,
+    /// Soft bodies that lie in something.
+    tangled: Vec<String>,
 }
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
@@ -84,12 +86,14 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         },
     );
     drop(watch);
+    let tangled = report::tangled(m, &state);
     let graph = Graph::new(m);
     let choices = graph.islands.iter().map(|island| predict(m, &graph, island)).collect();
     let findings = Findings {
         lines: loaded.lines(),
         graph,
         choices,
+        tangled,
         tolerance,
         start,
         end: assembled.gaps,
@@ -220,6 +224,7 @@ impl Findings<'_> {
             },
             "predicted_cost": cost,
             "auto": picks,
+            "tangled": self.tangled,
             "not_simulated": [],
             "ignored": self.ignored(),
             "diagnostics": self.loaded.records(),
@@ -249,7 +254,7 @@ impl Findings<'_> {
         line("cost", self.cost_text());
         self.islands_list(&mut out, paint);
         self.dependencies_list(&mut out, paint);
-        if let Some(note) = self.ignored() {
+        for note in self.ignored().iter().chain(&self.tangled) {
             let _ = writeln!(out, "\n  {note}");
         }
         out

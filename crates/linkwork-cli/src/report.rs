@@ -199,6 +199,30 @@ pub fn plain(x: f64) -> String {
     }
 }
 
+/// Soft bodies that lie in each other, in themselves or in solids, in words.
+pub fn tangled(m: &linkwork::Mechanism, s: &linkwork::State) -> Vec<String> {
+    use linkwork::soft::TangledWith;
+    let tell = |t: &linkwork::soft::Tangle| {
+        let (name, n) = (&m.softs()[t.body].name, t.count);
+        let at = format!("at {:.3} {:.3} {:.3}", t.at.x, t.at.y, t.at.z);
+        match t.with {
+            TangledWith::Soft(k) if k == t.body => {
+                format!("`{name}` starts tangled with itself: {n} of its edges go through its faces, one {at}")
+            }
+            TangledWith::Soft(k) => {
+                let other = &m.softs()[k].name;
+                format!("`{name}` and `{other}` start tangled: {n} edges go through faces, one {at}")
+            }
+            TangledWith::Solid(id) => {
+                let solid = &m.solid(id).name;
+                let (vertices, come) = if n == 1 { ("vertex", "it comes") } else { ("vertices", "they come") };
+                format!("`{name}` starts in `{solid}`: {n} {vertices}, one {at}; {come} out within a second")
+            }
+        }
+    };
+    linkwork::soft::tangles(m, s).iter().map(tell).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

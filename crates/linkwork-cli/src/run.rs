@@ -152,6 +152,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
             (state, assembled)
         }
     };
+    report::tangled(m, &state).iter().for_each(|words| terminal::note(words));
     // Freedoms where it starts: a run may end in a special pose.
     let freedoms = report::examine(m, &state, Outcome::Ok, setup.tolerance, EXAMINED_ROWS).freedoms;
     let start_time = state.time;

@@ -5,10 +5,12 @@
 //! are many, and `step/soft.rs` takes them together.
 
 mod build;
+mod tangle;
 mod tear;
 
 pub use build::{Sheet, SoftError, Springs};
 pub use tear::Torn;
+pub use tangle::{Tangle, TangledWith, tangles};
 pub(crate) use tear::tear;
 
 use crate::mechanism::MaterialId;

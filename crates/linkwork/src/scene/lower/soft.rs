@@ -63,6 +63,9 @@ impl<'x, 't> Lowering<'x, 't> {
             let k = springs(&soft, shear, bend, Some(DEFAULT_LIMIT));
             match (&grid, &mesh) {
                 (Some((n, spacing)), _) => Some(Ok(Sheet::grid(n[0], n[1], *spacing, &k))),
+                (None, Some(mesh)) if mesh.vertices.len() as u64 > MOST_VERTICES => {
+                    return self.too_many(block, mesh.vertices.len());
+                }
                 (None, Some(mesh)) => Some(Sheet::mesh(&mesh.vertices, &mesh.triangles, &k)),
                 (None, None) => None,
             }
@@ -99,6 +102,9 @@ impl<'x, 't> Lowering<'x, 't> {
             self.missing(block, "grid", "`grid` or `mesh`");
         }
         let soft = self.soft(block, words, &list, seen, sides, "tetra", self.scene.tetras.len());
+        if let Some(TetraBody::Mesh(mesh)) = body.as_ref().filter(|b| matches!(b, TetraBody::Mesh(m) if m.vertices.len() as u64 > MOST_VERTICES)) {
+            return self.too_many(block, mesh.vertices.len());
+        }
         let k = springs(&soft, None, None, None);
         let made = body.as_ref().map(|body| match body {
             TetraBody::Grid { grid, spacing } => Sheet::block(*grid, *spacing, &k),
@@ -114,12 +120,7 @@ impl<'x, 't> Lowering<'x, 't> {
         let Some(made) = made else { return };
         let header = self.header(block);
         let sheet = match made {
-            Ok(sheet) if sheet.vertices.len() as u64 <= MOST_VERTICES => sheet,
-            Ok(sheet) => {
-                let n = sheet.vertices.len();
-                let message = format!("a soft body of {n} vertices; at most {MOST_VERTICES} are possible");
-                return self.report(Diagnostic::new(codes::ABSURD_SIZE, header, message));
-            }
+            Ok(sheet) => sheet,
             Err(why) => {
                 let message = format!("the mesh of `{}` cannot be used: {why}", brief(&soft.name));
                 return self.report(Diagnostic::new(codes::BAD_FILE, header, message));
@@ -321,6 +322,13 @@ impl<'x, 't> Lowering<'x, 't> {
             "color" => soft.color = self.read(words, c, |r| r.color()),
             _ => {}
         }
+    }
+
+    /// Before anything is made of it.
+    fn too_many(&mut self, block: &Block, n: usize) {
+        let message = format!("a soft body of {n} vertices; at most {MOST_VERTICES} are possible");
+        let header = self.header(block);
+        self.report(Diagnostic::new(codes::ABSURD_SIZE, header, message));
     }
 
     fn never_tears(&mut self, span: Span) {

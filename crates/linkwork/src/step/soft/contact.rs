@@ -31,8 +31,9 @@ const GIVE: f64 = 0.05;
 const BEARABLE: f64 = 0.3;
 /// Sweeps over the velocities.
 const SWEEPS: usize = 10;
-/// What begins inside comes out by this share of its depth in a step.
+/// What begins inside comes out by this share of its depth in a step, and no faster than this, metres per second.
 const OUT: f64 = 0.2;
+const OUT_SPEED: f64 = 0.5;
 
 /// A shape near the island's soft bodies.
 #[derive(Clone, Debug)]
@@ -168,9 +169,15 @@ impl Near {
     }
 
     /// The same, beginning at this distance: less than what is to be kept is made good in time.
-    pub fn coming_out(self, d: f64, tolerance: f64) -> Self {
+    pub fn coming_out(self, d: f64, tolerance: f64, h: f64) -> Self {
         let lacks = d - self.keep;
-        Self { allowed: if lacks < -tolerance { (1.0 - OUT) * lacks } else { 0.0 }, ..self }
+        let way = (-OUT * lacks).min(OUT_SPEED * h);
+        Self { allowed: if lacks < -tolerance { lacks + way } else { 0.0 }, ..self }
+    }
+
+    /// Its point began inside of a solid, and is on its way out.
+    pub fn comes_out(&self) -> bool {
+        !self.is_layer() && !self.outside && self.push > 0.0
     }
 
     pub fn begins_close(&self) -> bool {

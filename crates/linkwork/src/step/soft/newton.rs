@@ -1,5 +1,6 @@
 //! Newton's method for the places of the vertices: the least value of `Phi` (see the top of `soft.rs`), with a line search.
 
+use super::contact::Near;
 use super::factor::stiffness;
 use super::{NONE, Pull, Soft, StepConfig};
 use crate::math::Vector;
@@ -111,7 +112,9 @@ impl Soft {
 
     fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
         // Planes that changed on the way may have pushed harder than anything moved.
-        let gained = self.plain > self.standing + GAIN * self.h * self.h * self.energy;
+        // What began inside of a solid has to be pushed out, whatever that takes.
+        let gained = self.plain > self.standing + GAIN * self.h * self.h * self.energy
+            && !self.contacts.near.iter().any(Near::comes_out);
         if gained {
             self.x.clone_from(&self.start);
             self.right.fill(0.0);
