@@ -382,7 +382,8 @@ impl Soft {
         self.find_near(s, masses, gravity, c);
         self.find_layers(c);
         self.careful = false;
-        if self.contacts.near.iter().any(|n| n.begins_close()) {
+        let coarse = self.is_coarse();
+        if self.contacts.near.iter().any(|n| !coarse || n.begins_close()) {
             self.dampen();
         }
     }

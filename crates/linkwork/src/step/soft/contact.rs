@@ -15,8 +15,11 @@ use crate::rows::Masses;
 use crate::state::State;
 use std::sync::Arc;
 
-/// So many times stiffer than springs and masses are surfaces, and what sticks to them; the rest is left to the multipliers.
-const STIFFER: f64 = 5.0;
+/// So many times stiffer than springs and masses are surfaces; the rest is left to the multipliers.
+const STIFFER: f64 = 20.0;
+/// The same for large sheets: what is less stiff takes fewer rounds.
+const LESS_STIFF: f64 = 5.0;
+/// What sticks is less stiff than what keeps apart.
 const STICKIER: f64 = 0.5;
 /// How much stiffer a surface gets that multipliers do not hold, and how much at most.
 const TIGHTER: f64 = 4.0;
@@ -321,7 +324,8 @@ impl Soft {
         // As stiff as its vertices together.
         let give =
             near.moving().map(|(n, w)| w * w / (self.around[n] + 2.0 * self.masses[n] / (self.h * self.h)));
-        near.stiff = near.stiffer * STIFFER / give.sum::<f64>().max(f64::MIN_POSITIVE);
+        let stiffer = if self.is_coarse() { LESS_STIFF } else { STIFFER };
+        near.stiff = near.stiffer * stiffer / give.sum::<f64>().max(f64::MIN_POSITIVE);
         d
     }
 
@@ -447,6 +451,7 @@ impl Soft {
 
     /// The same as limits do: what gave way is held by more. True when nothing did.
     pub(super) fn tighten_touch(&mut self, c: &StepConfig, strict: bool) -> bool {
+        let coarse = self.is_coarse();
         let mut tight = true;
         (self.report.contacts, self.report.penetration) = (0, 0.0);
         if self.has_strayed() {
@@ -465,7 +470,7 @@ impl Soft {
             let (acts, give) = (near.push > 0.0, (0.5 * c.tolerance).max(GIVE * near.keep));
             if gap < -give || (strict && acts && gap > give) {
                 tight = false;
-                if near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
+                if coarse && near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
                     seen.stiffer *= TIGHTER;
                     seen.stiff *= TIGHTER;
                 }

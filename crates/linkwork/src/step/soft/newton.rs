@@ -10,7 +10,7 @@ use crate::state::State;
 const ROUNDS: usize = 100;
 /// Bodies of more vertices than this are solved less accurately.
 const MANY: usize = 600;
-/// What is not bearable after the rounds that it should take gets so many.
+/// A large sheet that is not bearable after the rounds that it should take gets so many.
 const LAST: usize = 12;
 /// What touches may gain by this share of its kinetic energy in a step: what lies too deep is pushed out.
 const GAIN: f64 = 0.02;
@@ -74,7 +74,7 @@ impl Soft {
             }
             if round >= most {
                 let bearable = self.is_bearable(c);
-                if bearable || round >= LAST.max(most) {
+                if bearable || !self.is_coarse() || round >= LAST {
                     return self.finish(held, c, bearable);
                 }
             }
@@ -102,12 +102,17 @@ impl Soft {
     /// sheets wrinkle in ways that cannot be told apart, and what is left open is no motion of the whole.
     fn accuracy(&self) -> (f64, usize) {
         let many = self.solids.len() > MANY;
-        match (self.careful, many) {
-            (false, false) => (1e-7, 40),
-            (false, true) => (3e-2, 6),
-            (true, false) => (1e-2, 8),
-            (true, true) => (1e-2, 4),
+        match self.careful {
+            false if many => (3e-2, 6),
+            false => (1e-7, 40),
+            true if self.is_coarse() => (1e-2, 4),
+            true => (1e-2, if many { 8 } else { 12 }),
         }
+    }
+
+    /// A large sheet that nothing heavy strikes: it is well enough stepped with less care.
+    pub(super) fn is_coarse(&self) -> bool {
+        self.solids.len() > MANY && !self.contacts.has_guests()
     }
 
     fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
