@@ -207,7 +207,9 @@ pub fn tangled(m: &linkwork::Mechanism, s: &linkwork::State) -> Vec<String> {
         let at = format!("at {:.3} {:.3} {:.3}", t.at.x, t.at.y, t.at.z);
         match t.with {
             TangledWith::Soft(k) if k == t.body => {
-                format!("`{name}` starts tangled with itself: {n} of its edges go through its faces, one {at}")
+                format!(
+                    "`{name}` starts tangled with itself: {n} of its edges go through its faces, one {at}"
+                )
             }
             TangledWith::Soft(k) => {
                 let other = &m.softs()[k].name;
@@ -215,7 +217,8 @@ pub fn tangled(m: &linkwork::Mechanism, s: &linkwork::State) -> Vec<String> {
             }
             TangledWith::Solid(id) => {
                 let solid = &m.solid(id).name;
-                let (vertices, come) = if n == 1 { ("vertex", "it comes") } else { ("vertices", "they come") };
+                let (vertices, come) =
+                    if n == 1 { ("vertex", "it comes") } else { ("vertices", "they come") };
                 format!("`{name}` starts in `{solid}`: {n} {vertices}, one {at}; {come} out within a second")
             }
         }

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 /// A body of these bytes, as a mesh file.
 fn load(kind: &str, clauses: &str, bytes: &[u8]) -> Result<Mechanism, String> {
-    let text = format!("scene gravity 0 0 0; end {kind} s: mesh \"m.bin\"; mass 1; stretch 100 0.1; {clauses} end");
+    let text =
+        format!("scene gravity 0 0 0; end {kind} s: mesh \"m.bin\"; mass 1; stretch 100 0.1; {clauses} end");
     let (scene, report) = linkwork::scene::load(&text, &mut |_| Ok(bytes.to_vec()));
     match scene {
         Some(scene) => Ok(scene.mechanism),
@@ -42,12 +43,28 @@ fn msh(vertices: &[[f64; 3]], tetrahedra: &[[usize; 4]]) -> String {
 fn what_is_no_mesh_is_refused_by_name() {
     let square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
     let sheets: &[(&str, String, &[&str])] = &[
-        ("three triangles in an edge", format!("{square}v 0 0 1\nf 1 2 3\nf 1 3 4\nf 1 3 5\n"), &["3 triangles", "0 and 2"]),
-        ("the same triangle three times", format!("{square}f 1 2 3\nf 1 2 3\nf 1 2 3\nf 1 3 4\n"), &["triangles meet"]),
+        (
+            "three triangles in an edge",
+            format!("{square}v 0 0 1\nf 1 2 3\nf 1 3 4\nf 1 3 5\n"),
+            &["3 triangles", "0 and 2"],
+        ),
+        (
+            "the same triangle three times",
+            format!("{square}f 1 2 3\nf 1 2 3\nf 1 2 3\nf 1 3 4\n"),
+            &["triangles meet"],
+        ),
         ("no area", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n".into(), &["triangle 1 has no area"]),
-        ("two corners in one place", format!("{square}v 1 0 0\nf 1 2 3\nf 1 3 4\nf 2 5 3\n"), &["triangle 3 has no area"]),
+        (
+            "two corners in one place",
+            format!("{square}v 1 0 0\nf 1 2 3\nf 1 3 4\nf 2 5 3\n"),
+            &["triangle 3 has no area"],
+        ),
         ("a corner twice", format!("{square}f 1 2 2\nf 1 2 3\nf 1 3 4\n"), &["twice"]),
-        ("a vertex of nothing", format!("{square}v 5 5 5\nf 1 2 3\nf 1 3 4\n"), &["vertex 4 belongs to no triangle"]),
+        (
+            "a vertex of nothing",
+            format!("{square}v 5 5 5\nf 1 2 3\nf 1 3 4\n"),
+            &["vertex 4 belongs to no triangle"],
+        ),
         ("no such vertex", format!("{square}f 1 2 9\n"), &["broken"]),
         ("not a number", "v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".into(), &["finite"]),
         ("without end", "v 0 0 inf\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".into(), &["finite"]),
@@ -63,10 +80,25 @@ fn what_is_no_mesh_is_refused_by_name() {
             assert!(why.contains(word), "{what}: {why}");
         }
     }
-    let corner = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 1.0, 1.0]];
+    let corner = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 1.0],
+        [0.0, 0.0, -1.0],
+        [1.0, 1.0, 1.0],
+    ];
     let solids: &[(&str, String, &[&str])] = &[
-        ("no volume", msh(&[[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]], &[[0, 1, 2, 3]]), &["tetrahedron 1 has no volume"]),
-        ("three in one face", msh(&corner, &[[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5]]), &["3 tetrahedra meet"]),
+        (
+            "no volume",
+            msh(&[[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]], &[[0, 1, 2, 3]]),
+            &["tetrahedron 1 has no volume"],
+        ),
+        (
+            "three in one face",
+            msh(&corner, &[[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5]]),
+            &["3 tetrahedra meet"],
+        ),
         ("a vertex of nothing", msh(&corner[..5], &[[0, 1, 2, 3]]), &["vertex 4 belongs to no tetrahedron"]),
         ("a corner twice", msh(&corner[..4], &[[0, 1, 2, 2]]), &["twice"]),
         ("no such vertex", msh(&corner[..4], &[[0, 1, 2, 7]]), &[""]),
@@ -115,7 +147,10 @@ fn runs(what: &str, m: &Mechanism, steps: usize) {
         assert!(r.energy.drift < drift * r.energy.kinetic.max(1.0), "{what}, step {k}: {:?}", r.energy);
     }
     let now = momentum(m, &s);
-    assert!((now.linear - first.linear).length() <= 1e-9 * (first.linear_size + 1e-12), "{what}: {now:?} {first:?}");
+    assert!(
+        (now.linear - first.linear).length() <= 1e-9 * (first.linear_size + 1e-12),
+        "{what}: {now:?} {first:?}"
+    );
 }
 
 /// Odd, and yet bodies: one triangle, seams of vertices in one place, a Moebius strip, triangles that hang together by a corner, all turned
@@ -148,12 +183,16 @@ fn odd_meshes_move() {
         ("a sliver", "v 0 0 0\nv 1 0 0\nv 0.5 1e-4 0\nv 0.5 1 0\nf 1 2 3\nf 1 3 4\nf 2 4 3\n".into()),
     ];
     for (what, obj) in sheets {
-        let m = load("cloth", &format!("bend 1 0.01; {flying}"), obj.as_bytes()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let m = load("cloth", &format!("bend 1 0.01; {flying}"), obj.as_bytes())
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
         runs(what, &m, 60);
     }
     let corner = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]];
-    for (what, list) in [("inside out", [[0, 2, 1, 3], [0, 1, 2, 4]]), ("one of two", [[0, 1, 2, 3], [0, 1, 2, 4]])] {
-        let m = load("tetra", flying, msh(&corner, &list).as_bytes()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    for (what, list) in
+        [("inside out", [[0, 2, 1, 3], [0, 1, 2, 4]]), ("one of two", [[0, 1, 2, 3], [0, 1, 2, 4]])]
+    {
+        let m =
+            load("tetra", flying, msh(&corner, &list).as_bytes()).unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(m.softs()[0].mesh.triangles.len(), 6, "{what}");
         runs(what, &m, 60);
     }
@@ -213,7 +252,10 @@ fn tangled_starts_are_named() {
          cloth r: grid 6 1 spacing 0.05; at 0.11 -0.12 0.08; turn 0 0 1 90 deg; mass 0.1; stretch 50; thickness 0.01; end
          tetra t: grid 3 3 3 spacing 0.04; at 0.02 -0.03 0.13; mass 0.1; stretch 50; thickness 0.004; end"
     ));
-    assert_eq!(rope.iter().map(|t| (t.body, t.with)).collect::<Vec<_>>(), [(1, TangledWith::Soft(0)), (2, TangledWith::Soft(0))]);
+    assert_eq!(
+        rope.iter().map(|t| (t.body, t.with)).collect::<Vec<_>>(),
+        [(1, TangledWith::Soft(0)), (2, TangledWith::Soft(0))]
+    );
     assert_eq!(rope[0].count, 1);
     // With itself: folded so that one half lies across the other.
     let mut m = mechanism(&format!("cloth a: grid 7 5 spacing 0.05; {sheet} end"));
@@ -222,7 +264,10 @@ fn tangled_starts_are_named() {
         for i in 4..7_u32 {
             let id = m.find(&format!("a.{i}.{j}")).unwrap();
             let back = f64::from(6 - i) - 1.6;
-            m.edit_solid(id, |v| v.pose.translation = Vector::new(0.05 * back + 0.02, 0.05 * f64::from(j) + 0.011, 0.03 * back)).unwrap();
+            m.edit_solid(id, |v| {
+                v.pose.translation = Vector::new(0.05 * back + 0.02, 0.05 * f64::from(j) + 0.011, 0.03 * back)
+            })
+            .unwrap();
         }
     }
     let own = tangles(&m, &State::new(&m));
@@ -245,5 +290,8 @@ fn tangled_starts_are_named() {
         assert!(fastest < 1.0, "step {k}: {fastest} m/s");
     }
     assert!(tangles(&m, &s).is_empty(), "{:?}", tangles(&m, &s));
-    assert!(found(&text.replace("collide", "").replace("thickness 0.01;", "thickness 0.01; collide none;")).is_empty());
+    assert!(
+        found(&text.replace("collide", "").replace("thickness 0.01;", "thickness 0.01; collide none;"))
+            .is_empty()
+    );
 }

@@ -9,8 +9,8 @@ mod tangle;
 mod tear;
 
 pub use build::{Sheet, SoftError, Springs};
-pub use tear::Torn;
 pub use tangle::{Tangle, TangledWith, tangles};
+pub use tear::Torn;
 pub(crate) use tear::tear;
 
 use crate::mechanism::MaterialId;

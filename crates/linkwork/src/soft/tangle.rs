@@ -49,8 +49,11 @@ pub fn tangles(m: &Mechanism, s: &State) -> Vec<Tangle> {
     for (k, soft) in m.softs().iter().enumerate() {
         if touches(soft) {
             for (j, other) in m.softs().iter().enumerate().take(k + 1).filter(|(_, o)| touches(o)) {
-                found.extend(crossings(s, soft, other).map(|(count, at)| {
-                    Tangle { body: k, with: TangledWith::Soft(j), count, at }
+                found.extend(crossings(s, soft, other).map(|(count, at)| Tangle {
+                    body: k,
+                    with: TangledWith::Soft(j),
+                    count,
+                    at,
                 }));
             }
         }
@@ -106,7 +109,8 @@ fn pierce(s: &State, edges: &BTreeSet<[u32; 2]>, of: &SoftBody, mut tell: impl F
     let place = |p: Vector| ((p - low) / cell).to_array().map(|x| x.floor().clamp(-1.0, CELLS + 1.0) as i32);
     let cells = |(a, b): (Vector, Vector)| {
         let (a, b) = (place(a), place(b));
-        (a[0]..=b[0]).flat_map(move |x| (a[1]..=b[1]).flat_map(move |y| (a[2]..=b[2]).map(move |z| [x, y, z])))
+        (a[0]..=b[0])
+            .flat_map(move |x| (a[1]..=b[1]).flat_map(move |y| (a[2]..=b[2]).map(move |z| [x, y, z])))
     };
     let mut grid: BTreeMap<[i32; 3], Vec<u32>> = BTreeMap::new();
     for (k, b) in boxes.iter().enumerate() {

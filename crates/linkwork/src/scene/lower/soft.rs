@@ -102,7 +102,10 @@ impl<'x, 't> Lowering<'x, 't> {
             self.missing(block, "grid", "`grid` or `mesh`");
         }
         let soft = self.soft(block, words, &list, seen, sides, "tetra", self.scene.tetras.len());
-        if let Some(TetraBody::Mesh(mesh)) = body.as_ref().filter(|b| matches!(b, TetraBody::Mesh(m) if m.vertices.len() as u64 > MOST_VERTICES)) {
+        if let Some(TetraBody::Mesh(mesh)) = body
+            .as_ref()
+            .filter(|b| matches!(b, TetraBody::Mesh(m) if m.vertices.len() as u64 > MOST_VERTICES))
+        {
             return self.too_many(block, mesh.vertices.len());
         }
         let k = springs(&soft, None, None, None);
