@@ -15,9 +15,13 @@ const RESTS: &[(&str, &str)] = &[
     ("drape", "the cloth lies over its ball"),
     ("drum-chain", "friction holds it"),
     ("excavator", "the load is up"),
+    ("jelly", "it has come to the foot of the stairs"),
     ("mesh5", "a net without gravity, to be pulled at"),
     ("ragdoll", "it has fallen down the stairs"),
+    ("ribbon", "it has folded up"),
+    ("rip", "the ball is through, and what is left of the sheet hangs"),
     ("stack", "it stands"),
+    ("trampoline", "the balls lie in their hollow"),
 ];
 /// What goes away, and why that is right: the camera can follow it.
 const WALKS: &[(&str, &str)] = &[("walker", "it walks"), ("strandbeest", "it walks")];

@@ -61,6 +61,8 @@ const EXPERIMENTS: &[(&str, &str)] = built_in!(
     "hong-2005-figure-2",
     "hong-2005-figure-3",
     "hong-2005-figure-4",
+    "hong-2005-elongation",
+    "hong-2005-penetration",
     "faure-1999-tables",
     "faure-1999-seaweeds",
     "faure-1999-pendulum",
@@ -68,8 +70,18 @@ const EXPERIMENTS: &[(&str, &str)] = built_in!(
 );
 
 /// The scenes that they use.
-const SCENES: &[(&str, &str)] =
-    built_in!("scenes", ".lw", "characters", "figure2", "mesh5", "monocycle", "pendulum", "shaken-plate",);
+const SCENES: &[(&str, &str)] = built_in!(
+    "scenes",
+    ".lw",
+    "characters",
+    "figure2",
+    "hung-cloth",
+    "mesh5",
+    "monocycle",
+    "pendulum",
+    "shaken-plate",
+    "thrown",
+);
 
 /// Where experiments and scenes come from.
 pub struct Source {

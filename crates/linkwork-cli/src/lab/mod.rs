@@ -6,6 +6,7 @@
 
 mod arm;
 mod assembly;
+mod cloth;
 mod conservation;
 mod data;
 mod drag;
@@ -147,6 +148,8 @@ fn find(kind: &str, bench: &Bench) -> Result<Found, Failure> {
         "sawtooth" => sawtooth::run(bench),
         "ladders" => ladders::run(bench),
         "loops" => loops::run(bench),
+        "cloth-elongation" => cloth::elongation(bench),
+        "cloth-penetration" => cloth::penetration(bench),
         other => Err(bench.bad(format!("there is no kind `{other}`"))),
     }
 }

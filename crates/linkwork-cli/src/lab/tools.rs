@@ -112,8 +112,13 @@ impl<'a> Bench<'a> {
             }
             _ => self.source.scene(name)?,
         };
-        let (made, report) = scene::load(&text, &mut |_: &str| Err("experiments have no mesh files".into()));
-        let made = made.ok_or_else(|| self.bad(report.render(name, &text, false)))?;
+        self.mechanism_of(&text)
+    }
+
+    /// A mechanism of this text.
+    pub fn mechanism_of(&self, text: &str) -> Result<Mechanism, Failure> {
+        let (made, report) = scene::load(text, &mut |_: &str| Err("experiments have no mesh files".into()));
+        let made = made.ok_or_else(|| self.bad(report.render("the scene", text, false)))?;
         Ok(made.mechanism)
     }
 

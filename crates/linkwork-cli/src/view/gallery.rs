@@ -12,7 +12,7 @@ struct Scenes;
 
 /// What a hand can do with each scene, the inviting ones first, and the figure it stands for. What the files themselves
 /// say under `Try:` is about their text and the command line.
-const TRY: [(&str, &str, &str); 53] = [
+const TRY: [(&str, &str, &str); 61] = [
     (
         "fourbar",
         "",
@@ -55,10 +55,34 @@ const TRY: [(&str, &str, &str); 53] = [
         "watch the sheet catch both balls. Throw one again, or grab the sheet by its middle and let go.",
     ),
     (
-        "drape",
+        "hung-cloth",
         "Hong et al. 2005, Figure 6",
-        "press Space: the cloth falls. Pull it off the ball by a corner.",
+        "watch the ball push into the cloth. Catch the cloth by its hem; switch on Strain in the settings.",
     ),
+    ("drape", "", "press Space: the cloth falls. Pull it off the ball by a corner."),
+    (
+        "flag",
+        "",
+        "watch it flap. Hold it by a corner and let go; change the wind in the text, or take it away.",
+    ),
+    (
+        "rip",
+        "",
+        "press Space: the ball tears its way. Step back, and the sheet is whole; pull the rest apart by hand.",
+    ),
+    (
+        "trampoline",
+        "",
+        "press Space: it throws the balls back. Lift one higher, or pull the sheet down under it.",
+    ),
+    (
+        "blanket",
+        "",
+        "press Space: the linkage walks under the blanket. Pull its hem down: the motor feels it.",
+    ),
+    ("jelly", "", "press Space: it wobbles down the stairs. Carry it back to the top by a corner."),
+    ("squeeze", "", "press Space: the press squeezes the block. Stop the crank by hand; take the block out."),
+    ("ribbon", "", "press Space: it folds up on the floor, layer upon layer. Pull it up again by its end."),
     (
         "marble-machine",
         "",
