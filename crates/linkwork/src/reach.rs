@@ -103,6 +103,7 @@ const STRIDES: usize = 24;
 const STRIDE: f64 = 0.125;
 /// How often a cell that was not got to is tried from those beside it.
 const TRIES: u8 = 4;
+const LINE_TRIES: u8 = 2;
 /// Poses at the edge are shaken so often, by so much (radians, shares of a solid's size).
 const SHAKES: usize = 2;
 const SHAKE: f64 = 0.15;
@@ -327,10 +328,12 @@ impl<'a> Search<'a> {
         tried: &mut BTreeMap<Key, u8>,
         queue: &mut VecDeque<Key>,
     ) {
+        // Beside a line there are many cells that it never gets into.
+        let most = if grid.dimensions < 2 { LINE_TRIES } else { TRIES };
         for beside in grid.beside(key) {
             let known = self.cells.get(&beside).is_some_and(|c| c.inside || grid.dimensions < 2);
             let tries = tried.entry(beside).or_default();
-            if known || *tries >= TRIES || !grid.has(&beside) {
+            if known || *tries >= most || !grid.has(&beside) {
                 continue;
             }
             *tries += 1;

@@ -59,7 +59,7 @@ impl Grid {
             }
         }
         let cells = match (dimensions, flat) {
-            (1, _) => 3 * across,
+            (1, _) => 3 * across / 2,
             (2, true) => across,
             (2, false) => across / 2,
             _ => across * 2 / 5,
