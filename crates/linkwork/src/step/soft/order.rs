@@ -160,8 +160,8 @@ impl Fronts {
                 let zeros = f.count * (count + own.len() as u32).saturating_sub(touches);
                 let all = (f.count + count) * (f.count + count + own.len() as u32);
                 let share = match f.count + count {
-                    ..=6 => 3,
-                    ..=20 => 8,
+                    0..=6 => 3,
+                    7..=20 => 8,
                     _ => 20,
                 };
                 if !joins || share * zeros > all {
