@@ -177,6 +177,7 @@ fn beside_strangers(faults: &mut Faults, case: &Case, method: Method, steps: usi
     let alone = &case.mechanism;
     let mut both = Mechanism::new();
     both.gravity = alone.gravity;
+    both.set_air(alone.air().copied()).unwrap();
     append(&mut both, alone, Vector::ZERO, "");
     for k in 0..2 {
         append(&mut both, &strangers(), Vector::new(1000.0, 0.0, 50.0 * k as f64), &format!("stranger{k}-"));
@@ -239,6 +240,7 @@ fn copies(faults: &mut Faults, case: &Case, method: Method, count: usize, steps:
     let alone = &case.mechanism;
     let mut many = Mechanism::new();
     many.gravity = alone.gravity;
+    many.set_air(alone.air().copied()).unwrap();
     for k in 0..count {
         append(&mut many, alone, Vector::ZERO, &format!("copy{k}-"));
     }

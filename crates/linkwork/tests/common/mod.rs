@@ -403,6 +403,7 @@ pub fn append(whole: &mut Mechanism, part: &Mechanism, shift: Vector, tag: &str)
 pub fn scaled(m: &Mechanism, k: f64) -> Mechanism {
     let mut made = Mechanism::new();
     made.gravity = m.gravity;
+    made.set_air(m.air().map(|a| linkwork::Air { wind: a.wind * k.sqrt(), ..*a })).unwrap();
     for t in m.trajectories() {
         let mut t = t.clone();
         for key in &mut t.keys {
