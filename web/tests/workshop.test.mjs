@@ -237,7 +237,7 @@ joint elbow: pin; object1 upper; object2 lower; frame1 0.7 0 0 axis 0 0 1; frame
   await until('traced', () => page.evaluate(() => linkwork.traces.traces.length === 1));
   await page.evaluate(() => linkwork.docks.toggle('plots', true));
   await page.click('[data-reach]');
-  await until('it is told', async () => /reaches an area of [\d.]+ m²/.test(await page.locator('#reach').innerText()), 60_000);
+  await until('it is told', async () => /reaches an area of [\d.]+ m²/.test(await page.locator('#reach').innerText()), 120_000);
   const found = await page.evaluate(() => linkwork.reach.shown.found);
   const exact = Math.PI * (1.1 ** 2 - 0.3 ** 2);
   assert.ok(Math.abs(found.measure / exact - 1) < 0.05, `${found.measure} instead of ${exact}`);
@@ -263,7 +263,7 @@ joint elbow: pin; object1 upper; object2 lower; frame1 0.7 0 0 axis 0 0 1; frame
   await page.evaluate(() => (linkwork.docks.toggle('outline', true), linkwork.app.select({ kind: 'solid', id: 2 })));
   await until('inspected', () => page.locator('#inspect-reach').isVisible());
   await page.click('#inspect-reach');
-  await until('a line', async () => /reaches a line/.test(await page.locator('#reach').innerText()), 60_000);
+  await until('a line', async () => /reaches a line/.test(await page.locator('#reach').innerText()), 120_000);
   await drawn(page, 2);
   assert.ok((await page.evaluate(() => linkwork.reach.drawn)) > 60);
   await page.screenshot({ path: `${pictures}/work-reach-line.png` });

@@ -2,6 +2,7 @@
 
 use crate::failure::{self, Failure};
 use crate::files::{self, check_outputs};
+use crate::numbers;
 use crate::report::{self, count, figure};
 use crate::scene;
 use crate::terminal::{self, Paint};
@@ -10,6 +11,7 @@ use linkwork::{AssembleConfig, Outcome, SolidId, State, Vector, assemble};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Searches where a point of a solid can get to: a line, an area or a volume
 ///
@@ -31,6 +33,9 @@ pub struct Args {
     /// Cells across, where it is an area: more are finer, and take longer
     #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u16).range(4..=1000))]
     across: u16,
+    /// Stop after this many milliseconds, and tell what was found by then
+    #[arg(long, value_name = "B", default_value = "30000", value_parser = numbers::milliseconds)]
+    budget_ms: f64,
     /// Write every place that was reached
     #[arg(short, long, value_name = "FILE.csv")]
     output: Option<PathBuf>,
@@ -65,7 +70,9 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     // Finer grids take more pulls, and whoever asks for them can wait.
     let across = usize::from(args.across);
     let pulls = 40_000 * (across / 48).max(1).pow(2);
-    let config = ReachConfig { across, pulls, tolerance, ..ReachConfig::default() };
+    let start = Instant::now();
+    let over = || 1e3 * start.elapsed().as_secs_f64() > args.budget_ms;
+    let config = ReachConfig { across, pulls, tolerance, out_of_time: Some(&over) };
     let r =
         reach(m, &state, solid, point, &config).map_err(|e| Failure::input(&loaded.name, e.to_string()))?;
     if let Some(path) = &args.output {

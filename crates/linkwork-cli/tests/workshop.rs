@@ -375,6 +375,8 @@ joint elbow: pin; object1 upper; object2 lower; frame1 0.7 0 0 axis 0 0 1; frame
     assert_eq!(r["places"].as_u64(), Some(table.lines().count() as u64 - 1));
     let words = linkwork_with(&["reach", "-", "upper", "--point", "0.7", "0", "0"], arm.as_bytes());
     assert!(words.stdout.contains("this point of `upper` reaches a line"), "{}", words.stdout);
+    let hasty = linkwork_with(&["reach", "-", "lower", "--budget-ms", "1", "--json"], arm.as_bytes()).json();
+    assert_eq!(hasty["complete"], false, "{hasty}");
     let nobody = linkwork_with(&["reach", "-", "nobody"], arm.as_bytes());
     assert_eq!(nobody.code, 2);
     assert!(nobody.stderr.contains("there is no solid `nobody`"), "{}", nobody.stderr);

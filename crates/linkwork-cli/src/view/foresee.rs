@@ -20,7 +20,7 @@ const EVERY: u32 = 12;
 /// No longer than this: large scenes are shown as they begin.
 const PATIENCE: Duration = Duration::from_millis(800);
 /// A reach is searched for no longer than this: what was found by then is shown.
-const REACH_PATIENCE: Duration = Duration::from_secs(8);
+const REACH_PATIENCE: Duration = Duration::from_secs(60);
 /// Larger scenes are not told: their size hardly changes, and the message would be long.
 const MOST_SOLIDS: usize = 200;
 /// Rows of an island that are examined, and most free motions that are shown.
