@@ -25,7 +25,7 @@ fn without_an_experiment_it_lists_what_there_is() {
     let listed = linkwork(&["lab", "--json"]).json();
     let ids: Vec<&str> =
         listed["experiments"].as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), 15);
+    assert_eq!(ids.len(), 17);
     for id in &ids {
         assert!(run.stdout.contains(id), "{id}");
     }

@@ -293,9 +293,11 @@ const MOST_SWING: f64 = 0.5;
 /// weights and springs work over their width.
 fn found(m: &Mechanism, open: f64, tolerance: f64, steps: usize, most_spring: f64) -> f64 {
     let weight: f64 = m.solids().iter().map(|s| s.mass.mass * m.gravity.length()).sum();
-    let stiffest = m.springs().iter().map(|s| s.stiffness).fold(0.0, f64::max);
+    let soft = m.joints().iter().filter(|j| j.compliance > 0.0).map(|j| 1.0 / j.compliance);
+    let stiffest = m.springs().iter().map(|s| s.stiffness).chain(soft).fold(0.0, f64::max);
     let pull = (2.0 * stiffest * most_spring).sqrt();
-    (weight + pull) * (open + steps as f64 * tolerance) + 1e-12
+    // What closes draws springs and soft joints longer on its way.
+    (weight + pull) * (open + steps as f64 * tolerance) + 0.5 * stiffest * open * open + 1e-12
 }
 
 /// How a mutant ended, for the count of what was really asked.
