@@ -1,6 +1,6 @@
 //! Reach: where a point of a solid can get to, from the pose that a mechanism is in and without taking anything apart.
 //!
-//! The point is led by a hand (see [`follow`](crate::step::follow)) from place to place, all joints closed and all limits
+//! The point is led by a hand (see [`follow`]) from place to place, all joints closed and all limits
 //! kept; motors are off, contact is not looked at. The places are the cells of a grid, searched like a flood: from each
 //! cell that was got to, the point is pulled into those beside it. Where it cannot follow it stops as near as it gets,
 //! which is the edge of the reach. An arm that is straight there may bend either way from then on: poses at the edge are
