@@ -202,7 +202,7 @@ test('a link has no token, is taken once, and rubbish is called that', async () 
 
 test('a connection that breaks comes back; a server that is gone is told, with what to do', async () => {
   await page.evaluate(() => linkwork.app.connection.socket.close());
-  await until('it is told', async () => /open the address that it prints/.test(await page.locator('.banner').innerText()));
+  await until('it is told', async () => /open the new address that it prints/.test(await page.locator('.banner').innerText()));
   await until('it is back', async () => !(await page.locator('.banner').isVisible()));
   await frames(page, 3);
   await command(page, { do: 'run', on: false });

@@ -122,8 +122,10 @@ joint hold: pin; object2 a; frame1 -0.5 0.2 0 axis 0 0 1; frame2 0 0 0 axis 0 0 
   await settled();
   const on = async (name) => grip(page, name, [name === 'c' ? 0.2 : 0.09, name === 'c' ? 0 : 0.09, 0.1]);
   await click(await on('a'));
+  await until('one', async () => (await chosen())?.join() === 'a');
   await page.keyboard.down('Shift');
   await click(await on('b'));
+  await until('two', async () => (await chosen())?.join() === 'a,b');
   await click(await on('c'));
   await page.keyboard.up('Shift');
   await until('all three', async () => (await chosen())?.join() === 'a,b,c');
