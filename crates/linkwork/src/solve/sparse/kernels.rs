@@ -248,50 +248,77 @@ pub(super) fn eliminate(
             }
             column[k + 1..].iter_mut().for_each(|x| *x *= inverse[k]);
         }
-        // Columns of later slices.
         if end < p {
-            let width = end - done;
-            let (left, right) = panel.split_at_mut(end * n);
-            for j in 0..width {
-                let column = &left[(done + j) * n + end..(done + j) * n + n];
-                let d = pivots[done + j];
-                for (s, l) in scaled[j * (n - end)..(j + 1) * (n - end)].iter_mut().zip(column) {
-                    *s = l * d;
-                }
-            }
-            let rest = n - end;
-            let cols = p - end;
-            let l = MatRef::from_column_major_slice_with_stride(&left[done * n + end..], rest, width, n);
-            let s = MatRef::from_column_major_slice(&scaled[..rest * width], rest, width);
-            let mut target =
-                MatMut::from_column_major_slice_with_stride_mut(&mut right[end..], rest, cols, n);
-            let (top_l, bottom_l) = (l.subrows(0, cols), l.subrows(cols, rest - cols));
-            let top_s = s.subrows(0, cols);
-            matmul(
-                target.as_mut().subrows_mut(0, cols),
-                BlockStructure::TriangularLower,
-                Accum::Add,
-                top_l,
-                BlockStructure::Rectangular,
-                top_s.transpose(),
-                BlockStructure::Rectangular,
-                -1.0,
-                Par::Seq,
-            );
-            matmul(
-                target.as_mut().subrows_mut(cols, rest - cols),
-                BlockStructure::Rectangular,
-                Accum::Add,
-                bottom_l,
-                BlockStructure::Rectangular,
-                top_s.transpose(),
-                BlockStructure::Rectangular,
-                -1.0,
-                Par::Seq,
-            );
+            later_slices(panel, n, p, done..end, pivots, scaled);
         }
         done = end;
     }
+    below_pivots(panel, update, n, p, pivots, row, scaled);
+    vanished
+}
+
+/// What a slice of pivots takes from the columns of later slices.
+#[inline(always)]
+fn later_slices(
+    panel: &mut [f64],
+    n: usize,
+    p: usize,
+    slice: std::ops::Range<usize>,
+    pivots: &[f64],
+    scaled: &mut [f64],
+) {
+    let (done, end) = (slice.start, slice.end);
+    let width = end - done;
+    let (left, right) = panel.split_at_mut(end * n);
+    for j in 0..width {
+        let column = &left[(done + j) * n + end..(done + j) * n + n];
+        let d = pivots[done + j];
+        for (s, l) in scaled[j * (n - end)..(j + 1) * (n - end)].iter_mut().zip(column) {
+            *s = l * d;
+        }
+    }
+    let rest = n - end;
+    let cols = p - end;
+    let l = MatRef::from_column_major_slice_with_stride(&left[done * n + end..], rest, width, n);
+    let s = MatRef::from_column_major_slice(&scaled[..rest * width], rest, width);
+    let mut target = MatMut::from_column_major_slice_with_stride_mut(&mut right[end..], rest, cols, n);
+    let (top_l, bottom_l) = (l.subrows(0, cols), l.subrows(cols, rest - cols));
+    let top_s = s.subrows(0, cols);
+    matmul(
+        target.as_mut().subrows_mut(0, cols),
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        top_l,
+        BlockStructure::Rectangular,
+        top_s.transpose(),
+        BlockStructure::Rectangular,
+        -1.0,
+        Par::Seq,
+    );
+    matmul(
+        target.as_mut().subrows_mut(cols, rest - cols),
+        BlockStructure::Rectangular,
+        Accum::Add,
+        bottom_l,
+        BlockStructure::Rectangular,
+        top_s.transpose(),
+        BlockStructure::Rectangular,
+        -1.0,
+        Par::Seq,
+    );
+}
+
+/// What all pivots take from the rows below: `update -= L D L^T`.
+#[inline(always)]
+fn below_pivots(
+    panel: &[f64],
+    update: &mut [f64],
+    n: usize,
+    p: usize,
+    pivots: &[f64],
+    row: &mut [f64],
+    scaled: &mut [f64],
+) {
     let below = n - p;
     if below >= LARGE && p >= 8 {
         for k in 0..p {
@@ -313,7 +340,7 @@ pub(super) fn eliminate(
             -1.0,
             Par::Seq,
         );
-        return vanished;
+        return;
     }
     for j in 0..below {
         for k in 0..p {
@@ -321,7 +348,6 @@ pub(super) fn eliminate(
         }
         subtract(&mut update[j * below + j..(j + 1) * below], panel, n, p + j, &row[..p]);
     }
-    vanished
 }
 
 /// [`eliminate`] with the number of pivots known to the compiler: no calls, no inner loops over pivots.
