@@ -68,6 +68,8 @@ export class App {
 
   /** The scene whose motion is still being worked out. */
   foreseen = -1;
+  /** The scene whose motion was worked out last: the view has been widened to it. */
+  swept = -1;
   /** The scene that came last is another one, not an edit of the one before. */
   other = true;
   /** Asks before the scene is left if anything would be lost by that. */
@@ -130,6 +132,7 @@ export class App {
       case 'sweep':
         this.foreseen = event.done ? -1 : event.revision;
         this.emit('sweep', event);
+        if (event.done) this.swept = event.revision;
         break;
       case 'file':
         this.emit('file', event);

@@ -78,7 +78,9 @@ export async function open(address, { low = true, on = null, init = null } = {})
 /** A frame of the scene on show has come, and has been drawn. */
 export async function ready(page, name) {
   await page.waitForFunction((n) => window.linkwork?.app.frame && (!n || window.linkwork.app.scene.name === n), name, { timeout: 60_000 });
-  // The view may still widen to what the scene will do.
+  // The view may still widen to what the scene will do. News of scenes and of their motions come on ways of their own, so that
+  // "nothing is on its way" may only mean "not yet"; edits have none.
+  await page.waitForFunction(() => window.linkwork.app.swept === window.linkwork.app.scene.revision, undefined, { timeout: 3_000 }).catch(() => {});
   await page.waitForFunction(() => window.linkwork.app.foreseen !== window.linkwork.app.scene.revision, undefined, { timeout: 60_000 });
   await drawn(page, 2);
   await page.waitForFunction(() => !window.linkwork.stage.flight, undefined, { timeout: 60_000 });
