@@ -147,6 +147,11 @@ impl Ask {
         self.low == f64::NEG_INFINITY && self.high == f64::INFINITY
     }
 
+    /// By how much a change is outside of what is asked for.
+    pub fn lacks(&self, change: f64) -> f64 {
+        (self.low - change).max(change - self.high)
+    }
+
     /// Holds in any case, whatever it takes: belongs below.
     pub fn always_holds(&self) -> bool {
         self.low == self.high && self.push == Push::Any

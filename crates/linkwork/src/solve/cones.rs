@@ -7,7 +7,7 @@
 //!     0 <= l_n  _|_  y_n - low >= 0,      |l_t| <= mu l_n,      y_t - target = -s l_t,  s >= 0,  s > 0 only on the cone
 //! ```
 //! A proximal Newton method (`proximal.rs`) solves them to rounding: over the motions of the solids where nothing joins
-//! them (`bodies.rs`), else over the matrix `W` (`matrix.rs`). Redundant corners, mass ratios and chains, on which sweeps
+//! them or where many points touch a linkage (`bodies.rs`), else over the matrix `W` (`matrix.rs`). Redundant corners, mass ratios and chains, on which sweeps
 //! crawl, cost it nothing. Where neither is small, block Gauss-Seidel, each block solved exactly (`block.rs`): any sweep
 //! may be the last, and whatever comes out lies in the cones and, since the response keeps the joints, moves no joint.
 
@@ -21,7 +21,7 @@ mod tests;
 
 use super::upper::UpperRows;
 use super::upper::curve::Curve;
-use super::{Lower, Work, larger};
+use super::{FreeSolids, Lower, Work, larger};
 use crate::rows::{Ask, HalfRow, dot6};
 use block::Block;
 #[cfg(test)]
@@ -83,8 +83,29 @@ pub(crate) struct Cones {
     matrix: matrix::Scratch,
     own: Vec<f64>,
     inner: Vec<f64>,
+    /// The last answer was found over the motions of a linkage, whose matrix is there.
+    linkage: bool,
 }
 
+/// Where the multipliers are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Newton's method over the formed matrix.
+    Matrix,
+    /// Newton's method over the motions of free solids.
+    Bodies,
+    /// Newton's method over the motions of solids that joints hold.
+    Linkage,
+    /// Block Gauss-Seidel.
+    Sweeps,
+}
+
+/// Rounds that Newton's method is expected to take.
+const ROUNDS: f64 = 12.0;
+/// Multiplications that a matrix may take which is formed because nothing else helped.
+const MOST_FORMED: f64 = 1e7;
+/// Rows over joints that are solved over the matrix in any case.
+const FEW: usize = 120;
 /// Free solids: more rows than this are swept, not factored.
 const MOST_DENSE: usize = 240;
 /// A row that moves less than this part of what it would if nothing held its solids does not move.
@@ -116,26 +137,22 @@ impl Cones {
             return report;
         }
         self.bounds(lower, p, n);
-        let local = self.is_local(lower, p, n);
-        let by_bodies = local && self.bodies.prepare(p, lower);
-        let dense = !by_bodies && (n <= MOST_DENSE || !local);
-        if dense && !(known && self.w.len() == n * n) {
+        let way = self.choose(lower, p, n, known);
+        self.linkage = way == Way::Linkage;
+        if way == Way::Matrix && !(known && self.w.len() == n * n) {
             self.form(lower, p, n, &mut report);
         }
-        if !dense {
+        if way != Way::Matrix {
             self.w.clear();
             self.prepare_sweeps(lower, p, n);
         }
-        self.prepare_blocks(p, n, dense);
+        self.prepare_blocks(p, n, way == Way::Matrix);
         self.curves.clear();
         self.curves.extend(p.asks[..p.scalars].iter().map(|a| Curve::new(a, 1.0)));
         self.clamp(p, force);
-        let solved = (by_bodies || dense) && self.by_newton(p, force, work, dense, &mut report);
-        match solved {
-            true => {}
-            // What Newton's method cannot decide, sweeps do.
-            false if dense => self.by_matrix(p, force, work, &mut report),
-            false => self.by_sweeps(p, force, work, &mut report),
+        let solved = way != Way::Sweeps && self.by_newton(lower, p, force, work, way, &mut report);
+        if !solved {
+            self.solve_otherwise(lower, p, force, work, way, &mut report);
         }
         self.finish(lower, p, force, &mut report);
         report
@@ -150,8 +167,52 @@ impl Cones {
         }
     }
 
-    fn is_local(&self, lower: &dyn Lower, p: &ConeProblem, n: usize) -> bool {
-        (0..n).all(|r| p.rows.ends(r).iter().all(|(s, j)| lower.respond_alone(*s, j).is_some()))
+    /// Where Newton's method is cheapest, by predicted operations.
+    fn choose(&mut self, lower: &dyn Lower, p: &ConeProblem, n: usize, known: bool) -> Way {
+        let alone = |r: usize| p.rows.ends(r).iter().all(|(s, j)| lower.respond_alone(*s, j).is_some());
+        if lower.held().is_none() && (0..n).all(alone) {
+            let fits = p.scalars == 0 && self.bodies.prepare(p, lower);
+            return match fits {
+                true => Way::Bodies,
+                false if n <= MOST_DENSE => Way::Matrix,
+                false => Way::Sweeps,
+            };
+        }
+        // Few rows cost as little either way, and over the matrix their own responses are known.
+        if n <= FEW || lower.held().is_none() || !(known && self.linkage || self.bodies.prepare(p, lower)) {
+            return Way::Matrix;
+        }
+        let (rows, response) = (n as f64, lower.cost());
+        let matrix = rows * response + ROUNDS * rows * rows * rows / 3.0;
+        let motions = ROUNDS * (self.bodies.cost() as f64 + response);
+        if motions < matrix { Way::Linkage } else { Way::Matrix }
+    }
+
+    /// What Newton's method could not decide.
+    fn solve_otherwise(
+        &mut self,
+        lower: &mut dyn Lower,
+        p: &ConeProblem,
+        force: &mut [f64],
+        work: &Work,
+        way: Way,
+        report: &mut ConeReport,
+    ) {
+        let n = force.len();
+        match way {
+            Way::Matrix => self.by_matrix(p, force, work, report),
+            // The same over the matrix, where that is small enough; else what was found is the answer.
+            Way::Linkage if n <= MOST_DENSE && n as f64 * lower.cost() < MOST_FORMED => {
+                self.form(lower, p, n, report);
+                self.prepare_blocks(p, n, true);
+                self.clamp(p, force);
+                if !self.by_newton(lower, p, force, work, Way::Matrix, report) {
+                    self.by_matrix(p, force, work, report);
+                }
+            }
+            Way::Linkage => {}
+            Way::Bodies | Way::Sweeps => self.by_sweeps(p, force, work, report),
+        }
     }
 
     /// `W`, some columns at a time.
@@ -192,9 +253,12 @@ impl Cones {
         }
     }
 
+    /// What rows move by themselves, as if nothing held their solids.
     fn prepare_sweeps(&mut self, lower: &dyn Lower, p: &ConeProblem, n: usize) {
         self.moved.clear();
         self.first.clear();
+        let free = lower.held().map(|held| FreeSolids { masses: held.masses });
+        let lower = free.as_ref().map_or(lower, |free| free);
         for r in 0..n {
             self.first.push(self.moved.len());
             let ends = p.rows.ends(r);
@@ -258,21 +322,27 @@ impl Cones {
     /// Newton's method. True: there is nothing left to do.
     fn by_newton(
         &mut self,
+        lower: &mut dyn Lower,
         p: &ConeProblem,
         force: &mut [f64],
         work: &Work,
-        dense: bool,
+        way: Way,
         report: &mut ConeReport,
     ) -> bool {
         let n = force.len();
+        let dense = way == Way::Matrix;
         self.own.clear();
         self.own.extend((0..p.scalars).map(|r| if dense { self.w[r * n + r] } else { self.bound[r] }));
         let laws = proximal::Laws { p, curves: &self.curves, blocks: &self.blocks, own: &self.own };
-        let mut motions =
-            bodies::Motions { bodies: &mut self.bodies, p, moved: &self.moved, first: &self.first };
-        let mut forces = matrix::Forces { p, w: &self.w, scratch: &mut self.matrix };
-        let space: &mut dyn proximal::Space = if dense { &mut forces } else { &mut motions };
-        let found = self.proximal.solve(&laws, space, force, work);
+        let Self { bodies, proximal, moved, first, w, matrix, push, motion, .. } = self;
+        let found = match way {
+            Way::Matrix => proximal.solve(&laws, &mut matrix::Forces { p, w, scratch: matrix }, force, work),
+            Way::Linkage => {
+                let space = &mut bodies::Linkage { bodies, p, lower, push, motion };
+                proximal.solve(&laws, space, force, work)
+            }
+            _ => proximal.solve(&laws, &mut bodies::Motions { bodies, p, moved, first }, force, work),
+        };
         report.rounds += found.rounds;
         !(found.residual > work.tolerance) || work.is_over()
     }

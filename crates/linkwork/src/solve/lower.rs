@@ -71,6 +71,12 @@ pub trait Lower {
         None
     }
 
+    /// Masses and the rows that hold them, where there is nothing else to it: whoever looks for motions instead of forces
+    /// sets up a matrix of them.
+    fn held(&self) -> Option<Held<'_>> {
+        None
+    }
+
     /// Solids of different parts never move each other. Cheap to ask; one part for all where that is not known.
     fn part(&self, _solid: usize) -> usize {
         0
@@ -85,6 +91,26 @@ pub trait Lower {
     /// Roughly the multiplications of one response: what the choice between exact and iterative counts with.
     fn cost(&self) -> f64 {
         36.0 * self.solids() as f64
+    }
+}
+
+/// Solids and the rows between them that are never let go.
+#[derive(Clone, Copy)]
+pub struct Held<'a> {
+    /// Inverse masses.
+    pub masses: &'a Masses,
+    /// The rows, which of them take part (empty: all) and what they give way (empty: nothing).
+    pub rows: &'a Rows,
+    /// See `rows`.
+    pub active: &'a [bool],
+    /// See `rows`.
+    pub softness: &'a [f64],
+}
+
+impl Held<'_> {
+    /// Does the row take part?
+    pub fn takes_part(&self, row: usize) -> bool {
+        self.active.is_empty() || self.active[row]
     }
 }
 
@@ -390,6 +416,11 @@ impl Lower for Jointed<'_> {
             self.respond(&push[k * n..(k + 1) * n], &mut out[k * n..(k + 1) * n]);
             inner[k * rows..(k + 1) * rows].copy_from_slice(&self.scratch.reaction);
         }
+    }
+
+    fn held(&self) -> Option<Held<'_>> {
+        let Self { masses, rows, active, softness, .. } = *self;
+        Some(Held { masses, rows, active, softness })
     }
 
     /// What joints leave of it is less.

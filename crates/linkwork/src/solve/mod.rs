@@ -32,7 +32,7 @@ pub use full_dense::FullDense;
 pub use full_iterative::FullIterative;
 pub(crate) use heap::{Heap, HeapBody, HeapPoint};
 pub use kind::SolverKind;
-pub use lower::{FreeSolids, Jointed, JointedScratch, Lower};
+pub use lower::{FreeSolids, Held, Jointed, JointedScratch, Lower};
 pub use projected::Projected;
 pub use ranks::{Ranked, RankedReport};
 pub use sparse_direct::SparseDirect;

@@ -155,7 +155,9 @@ pub(crate) struct Touch {
     /// Limits of what resists turning.
     resistance: Vec<[f64; 2]>,
     force: Vec<f64>,
+    /// Rows with bounds that take part in the solve, and those that do not yet.
     bounds: Vec<usize>,
+    resting: Vec<usize>,
     cones: Cones,
     jointed: JointedScratch,
     before: Vec<[f64; 6]>,
@@ -400,6 +402,46 @@ impl Touch {
         self.lay_resistance(w, dq);
     }
 
+    /// Bounds that may act: those that push already or that the motion `dq` would pass take part, the others are looked at
+    /// again when the answer is known.
+    fn find_bounds(
+        &mut self,
+        bounded: bool,
+        below: &[bool],
+        rows: &crate::rows::Rows,
+        asks: &[Ask],
+        lambda: &[f64],
+        dq: &[[f64; 6]],
+    ) {
+        let before = std::mem::take(&mut self.bounds);
+        self.resting.clear();
+        if bounded {
+            let acts = |r: &usize| !below[*r] && !asks.get(*r).unwrap_or(&NOTHING).is_nothing();
+            let (taken, resting) = (0..rows.len()).filter(acts).partition(|r| {
+                lambda[*r] != 0.0 || asks[*r].lacks(row_change(rows, *r, |s, k| dq[s][k])) > 0.0
+            });
+            (self.bounds, self.resting) = (taken, resting);
+        }
+        self.known &= before == self.bounds;
+    }
+
+    /// Bounds that the motion would pass take part from here on. True when there are any.
+    fn take_on_bounds(&mut self, w: &Upper, dq: &[[f64; 6]], tolerance: f64) -> bool {
+        let had = self.bounds.len();
+        let (motion, before, bounds) = (&self.cones.motion, &self.before, &mut self.bounds);
+        self.resting.retain(|r| {
+            let change = row_change(w.rows, *r, |s, k| dq[s][k] + motion[s][k] - before[s][k]);
+            let crossed = w.asks[*r].lacks(change) > tolerance;
+            if crossed {
+                bounds.push(*r);
+            }
+            !crossed
+        });
+        let any = bounds.len() > had;
+        self.known &= !any;
+        any
+    }
+
     /// Points that the motion would pass through take part from here on. True when there are any.
     fn take_on_crossed(&mut self, dq: &[[f64; 6]], tolerance: f64) -> bool {
         let mut any = false;
@@ -416,6 +458,12 @@ impl Touch {
         self.known &= !any;
         any
     }
+}
+
+/// What a motion changes of a row.
+fn row_change(rows: &crate::rows::Rows, r: usize, of: impl Fn(usize, usize) -> f64) -> f64 {
+    let (halves, solids) = (rows.row(r), rows.solids(r));
+    halves.iter().zip(solids).map(|(j, s)| (0..6).map(|k| j[k] * of(s, k)).sum::<f64>()).sum()
 }
 
 /// What the solve looks at of an island.
@@ -435,13 +483,7 @@ impl IslandWork {
         self.rows.apply_transposed(&self.delta, &self.masses, &mut self.dq);
         self.lambda.iter_mut().zip(&self.delta).for_each(|(l, d)| *l += d);
         let mut touch = std::mem::take(&mut self.touch);
-        let bounds = touch.bounds.len();
-        touch.bounds.clear();
-        if self.bounded {
-            let acts = |r: &usize| !self.below[*r] && !self.asks.get(*r).unwrap_or(&NOTHING).is_nothing();
-            touch.bounds.extend((0..self.rows.len()).filter(acts));
-        }
-        touch.known &= bounds == touch.bounds.len();
+        touch.find_bounds(self.bounded, &self.below, &self.rows, &self.asks, &self.lambda, &self.dq);
         let work = Work { iterations: c.solver_iterations, tolerance, out_of_time: c.out_of_time };
         let upper = Upper { rows: &self.rows, asks: &self.asks, masses: &self.masses };
         let mut scratch = std::mem::take(&mut touch.jointed);
@@ -525,6 +567,7 @@ impl Touch {
             };
             let limits = self.take_forces(self.bounds.len());
             let crossed = self.take_on_crossed(dq, 10.0 * work.tolerance);
+            let crossed = self.take_on_bounds(upper, dq, 10.0 * work.tolerance) || crossed;
             if !(crossed || limits) || work.is_over() {
                 break;
             }

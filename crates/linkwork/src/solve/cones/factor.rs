@@ -15,6 +15,7 @@ pub(super) struct Factor {
     /// Per entry of `later`: the block to its right, and that below.
     right: Vec<[f64; 36]>,
     below: Vec<[f64; 36]>,
+    kept: [Vec<[f64; 36]>; 3],
     cost: usize,
     rhs: Vec<[f64; 6]>,
 }
@@ -87,6 +88,20 @@ impl Factor {
             list.clear();
             list.resize(self.later.len(), [0.0; 36]);
         }
+    }
+
+    /// Keeps what was added so far, to start from it again.
+    pub fn keep(&mut self) {
+        self.kept[0].clone_from(&self.diagonal);
+        self.kept[1].clone_from(&self.right);
+        self.kept[2].clone_from(&self.below);
+    }
+
+    /// What was kept, and nothing else.
+    pub fn start_again(&mut self) {
+        self.diagonal.clone_from(&self.kept[0]);
+        self.right.clone_from(&self.kept[1]);
+        self.below.clone_from(&self.kept[2]);
     }
 
     /// Adds a block at the row of place `a` and the column of place `b`.

@@ -58,7 +58,7 @@ impl Forces<'_> {
 }
 
 impl Space for Forces<'_> {
-    fn place(&self, force: &[f64], x: &mut Vec<f64>) {
+    fn place(&mut self, force: &[f64], x: &mut Vec<f64>) {
         x.clear();
         x.extend_from_slice(force);
     }

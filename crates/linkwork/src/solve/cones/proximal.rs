@@ -21,7 +21,7 @@ use crate::solve::Work;
 /// Where Newton's method takes place.
 pub(super) trait Space {
     /// The unknowns that belong to forces: what these move.
-    fn place(&self, force: &[f64], x: &mut Vec<f64>);
+    fn place(&mut self, force: &[f64], x: &mut Vec<f64>);
     /// What the rows have of it.
     fn rows(&self, x: &[f64], y: &mut Vec<f64>);
     /// The metric, in which the problem with lagged friction is convex, times `x`.
@@ -189,7 +189,7 @@ impl Proximal {
     }
 
     /// A share of the step; what is missed there.
-    fn go(&mut self, share: f64, laws: &Laws, space: &dyn Space, ground: Ground) -> f64 {
+    fn go(&mut self, share: f64, laws: &Laws, space: &mut dyn Space, ground: Ground) -> f64 {
         for ((x, from), d) in self.x.iter_mut().zip(&self.base).zip(&self.step) {
             *x = from - share * d;
         }
@@ -197,7 +197,7 @@ impl Proximal {
     }
 
     /// Along the step until less is missed.
-    fn shorten(&mut self, laws: &Laws, space: &dyn Space, ground: Ground, had: f64) -> f64 {
+    fn shorten(&mut self, laws: &Laws, space: &mut dyn Space, ground: Ground, had: f64) -> f64 {
         let mut share = 1.0;
         for _ in 0..HALVINGS {
             let miss = self.go(share, laws, space, ground);
@@ -210,7 +210,7 @@ impl Proximal {
     }
 
     /// Along the step to where the convex function is least: its slope grows along the way.
-    fn descend(&mut self, laws: &Laws, space: &dyn Space, ground: Ground) -> f64 {
+    fn descend(&mut self, laws: &Laws, space: &mut dyn Space, ground: Ground) -> f64 {
         let first = self.falls();
         let (mut low, mut high, mut share) = ((0.0, first), None, 1.0);
         let mut miss = f64::INFINITY;
@@ -240,7 +240,7 @@ impl Proximal {
     }
 
     /// Forces that follow from `x`, their slopes, and what `x` lacks; the most of it, as the rows see.
-    fn evaluate(&mut self, laws: &Laws, space: &dyn Space, ground: Ground) -> f64 {
+    fn evaluate(&mut self, laws: &Laws, space: &mut dyn Space, ground: Ground) -> f64 {
         let p = laws.p;
         space.rows(&self.x, &mut self.y);
         self.force.clear();

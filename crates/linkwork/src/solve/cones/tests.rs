@@ -1,10 +1,11 @@
 //! Points of contact by themselves and together: the laws hold, whatever the matrix.
 
 use super::*;
+use crate::joint::{JointId, Rank};
 use crate::math::{Matrix, Random, Vector};
-use crate::rows::Masses;
-use crate::solve::FreeSolids;
-use crate::{Mechanism, PlacedShape, Solid, State};
+use crate::rows::{Masses, Rows};
+use crate::solve::{FreeSolids, Jointed, JointedScratch, Problem, SolverKind};
+use crate::{Frame, Joint, Mechanism, PlacedShape, Solid, SolidId, State};
 
 #[test]
 fn one_point_meets_the_laws_for_any_response() {
@@ -105,10 +106,10 @@ fn many_points_meet_the_laws_together() {
     assert!(poor <= 6, "{poor} of 60");
 }
 
-/// What responds alone, but does not say so: over the formed matrix the same answers are found as over the motions.
-struct Veiled<'a>(FreeSolids<'a>);
+/// What responds, but says nothing of how: over the formed matrix the same answers are found as over the motions.
+struct Veiled<T: Lower>(T);
 
-impl Lower for Veiled<'_> {
+impl<T: Lower> Lower for Veiled<T> {
     fn solids(&self) -> usize {
         self.0.solids()
     }
@@ -138,6 +139,86 @@ fn forces_and_motions_are_two_spaces_of_one_answer() {
         let b = two.solve(&mut Veiled(FreeSolids { masses: &masses }), &p, &mut force, &work, false);
         assert!(a.residual < 1e-9 && b.residual < 1e-9, "{a:?} {b:?}");
         for (x, y) in one.motion.as_flattened().iter().zip(two.motion.as_flattened()) {
+            assert!((x - y).abs() < 1e-6, "{round}: {x} {y}");
+        }
+    }
+}
+
+/// Several chains of boxes, each hung up by its first one, with points between them and limits on them.
+fn chains(count: usize, long: usize) -> (Mechanism, Rows, Masses) {
+    let mut m = Mechanism::new();
+    for k in 0..count {
+        let mut last = SolidId::WORLD;
+        for i in 0..long {
+            let solid = Solid::new(format!("{k}-{i}")).with_shape(PlacedShape::cuboid(1.0, 0.3, 0.2), 1.0);
+            let id = m.add_solid(solid.at(i as f64, 0.0, k as f64)).unwrap();
+            let near = if i == 0 { Vector::new(-0.5, 0.0, k as f64) } else { Vector::X * 0.5 };
+            let ends = (Frame::point(last, near), Frame::point(id, Vector::X * -0.5));
+            m.add_joint(Joint::ball(ends.0, ends.1)).unwrap();
+            last = id;
+        }
+    }
+    let s = State::new(&m);
+    let mut rows = Rows::default();
+    rows.fill(&m, &s, 0.0, (0..m.joints().len() as u32).map(JointId), |_| Rank::Primary);
+    let masses = Masses::new(&m, &s);
+    (m, rows, masses)
+}
+
+/// Joints are stiff springs in Newton's matrix, and nothing of that is left in the answer.
+#[test]
+fn linkages_are_solved_over_motions_as_over_the_matrix() {
+    let mut r = Random::new(21);
+    for round in 0..6 {
+        let (m, rows, masses) = chains(6, 3 + round);
+        let solids = m.solids().len();
+        let mut motion: Vec<[f64; 6]> = (0..solids).map(|_| std::array::from_fn(|_| r.signed())).collect();
+        motion[0] = [0.0; 6];
+        let (mut upper, mut asks, mut friction) = (UpperRows::default(), Vec::new(), Vec::new());
+        let half = |arm: Vector, d: Vector| {
+            let turn = arm.cross(d);
+            [d.x, d.y, d.z, turn.x, turn.y, turn.z]
+        };
+        let scalars = 5;
+        for k in 0..scalars {
+            let d = r.cube();
+            upper.push(&[(1 + k, half(Vector::ZERO, d)), (2 + k, half(Vector::ZERO, -d))]);
+            asks.push(Ask::at_least(-upper.change(k, &motion)));
+        }
+        for k in 0..44 {
+            let (a, n) = (1 + k % (solids - 1), (Vector::Y + r.cube() * 0.3).normalize());
+            let (t, at) = (n.any_orthonormal_vector(), r.cube() * 0.2);
+            for d in [n, t, n.cross(t)] {
+                match k % 3 {
+                    0 => upper.push(&[(a, half(at, d)), (1 + (a + 3) % (solids - 1), half(-at, -d))]),
+                    _ => upper.push(&[(a, half(at, d))]),
+                }
+                let low = -upper.change(upper.len() - 1, &motion);
+                asks.push(if d == n { Ask::at_least(low) } else { Ask::equal(low) });
+            }
+            friction.push(0.3 * r.signed().abs());
+        }
+        let p = ConeProblem { rows: &upper, asks: &asks, scalars, friction: &friction, resistance: &[] };
+        let work = Work { iterations: 20_000, tolerance: 1e-10, out_of_time: None };
+        let solve = |veiled: bool| {
+            let (mut solver, mut scratch) = (SolverKind::SparseDirect.make(), JointedScratch::default());
+            solver.factor(&Problem { rows: &rows, masses: &masses, active: &[], damping: None });
+            let mut lower = Jointed::new(solver.as_mut(), &rows, &masses, &[], &[], 1e3, &mut scratch);
+            let (mut cones, mut force) = (Cones::default(), vec![0.0; asks.len()]);
+            let report = match veiled {
+                true => cones.solve(&mut Veiled(lower), &p, &mut force, &work, false),
+                false => cones.solve(&mut lower, &p, &mut force, &work, false),
+            };
+            assert!(report.residual < 1e-9, "{round}: {report:?}");
+            assert_eq!(cones.linkage, !veiled);
+            cones.motion
+        };
+        let (one, two) = (solve(false), solve(true));
+        let mut moved = vec![0.0; rows.len()];
+        rows.apply(&one, &mut moved);
+        let open = moved.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        assert!(open < 1e-12, "{round}: joints open by {open}");
+        for (x, y) in one.as_flattened().iter().zip(two.as_flattened()) {
             assert!((x - y).abs() < 1e-6, "{round}: {x} {y}");
         }
     }
