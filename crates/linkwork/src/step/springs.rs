@@ -3,7 +3,7 @@
 
 use super::work::{IslandWork, mobility};
 use crate::rows::{Law, midpoint_give};
-use crate::solve::{Jointed, JointedScratch, Lower, Problem};
+use crate::solve::{Problem, Work, largest};
 
 /// `w^2 h^2 / 4` of a row from which on its damping takes energy that somebody could miss (see
 /// [`IslandWork::damp_unresolved_modes`]): below, a part in a hundred thousand per radian.
@@ -13,6 +13,9 @@ const UNRESOLVED: f64 = 1.0 / 16.0;
 /// Most blocks whose response is asked for: each costs a solve. Where there are more they hold each other, not joints.
 const MOST_ASKED: usize = 64;
 
+/// Most iterations of an iterative solver for each.
+const ITERATIONS: usize = 50;
+
 /// Scratch for the response of soft rows.
 #[derive(Default)]
 pub(crate) struct Springs {
@@ -21,9 +24,9 @@ pub(crate) struct Springs {
     held: Vec<bool>,
     /// Blocks whose response is asked for.
     asked: Vec<usize>,
-    jointed: JointedScratch,
-    push: Vec<[f64; 6]>,
     motion: Vec<[f64; 6]>,
+    b: Vec<f64>,
+    lambda: Vec<f64>,
     /// Blocks that swing faster than the step can show: they are damped, and energy goes.
     pub unresolved: usize,
 }
@@ -96,23 +99,31 @@ impl IslandWork {
         let rows = &self.rows;
         solver.factor(&Problem { rows, masses, active: &s.rigid, damping: None });
         self.levels.forget_factor();
-        let cost = 50.0 * rows.len() as f64;
-        let mut lower = Jointed::new(solver.as_mut(), rows, masses, &s.rigid, &[], cost, &mut s.jointed);
         for &k in &s.asked {
             let g = &rows.groups[k];
             let mut most = 0.0_f64;
             for r in g.range() {
-                s.push.clear();
-                s.push.resize(masses.len(), [0.0; 6]);
-                for side in 0..2 {
-                    let j = rows.half_row(g, r - g.first, side);
-                    s.push[g.solids[side]].iter_mut().zip(j).for_each(|(f, j)| *f += j);
-                }
+                // `J_s (1 - M^-1 J^T A^-1 J) M^-1 J_s^T` with `J` the rigid rows: what they take away is `b . A^-1 b`.
                 s.motion.clear();
                 s.motion.resize(masses.len(), [0.0; 6]);
-                lower.respond(&s.push, &mut s.motion);
+                for side in 0..2 {
+                    let (i, j) = (g.solids[side], rows.half_row(g, r - g.first, side));
+                    let x = if masses.moves(i) { masses.accelerate(i, &j) } else { [0.0; 6] };
+                    s.motion[i].iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
+                }
+                s.b.clear();
+                s.b.resize(rows.len(), 0.0);
+                rows.apply(&s.motion, &mut s.b);
+                s.b.iter_mut().zip(&s.rigid).filter(|(_, on)| !**on).for_each(|(b, _)| *b = 0.0);
+                s.lambda.clear();
+                s.lambda.resize(rows.len(), 0.0);
+                // Iterations that end early take too little away: damping is then on the safe side.
+                let iterations = if self.exact { 2 } else { ITERATIONS };
+                let work = Work { iterations, tolerance: 1e-3 * largest(&s.b), out_of_time: None };
+                solver.solve(&s.b, &mut s.lambda, &work);
+                let held: f64 = s.b.iter().zip(&s.lambda).map(|(b, l)| b * l).sum();
                 let [a, b] = g.solids;
-                most = most.max(rows.along(r, [&s.motion[a], &s.motion[b]]));
+                most = most.max(rows.along(r, [&s.motion[a], &s.motion[b]]) - held);
             }
             // Joints can only hold back. Where rounding is all that is left of an answer, the row is held.
             self.soft_damping[k] = most.clamp(0.0, self.soft_damping[k]);
