@@ -1,4 +1,4 @@
-//! Warm and cold caches, one thread and two, one island and many: what the other benchmarks, which repeat one thing on one
+//! Warm and cold caches, one thread and two: what the other benchmarks, which repeat one thing on one
 //! thread until it is as fast as it can be, do not tell.
 
 use crate::scenes::{DT, Scene, largest};
@@ -15,7 +15,7 @@ use std::time::Instant;
 const SWEEP: usize = 256 << 20;
 
 /// Pushes everything else out of the caches.
-struct Sweeper(Vec<u64>);
+pub struct Sweeper(Vec<u64>);
 
 impl Sweeper {
     fn new() -> Self {
@@ -30,9 +30,11 @@ impl Sweeper {
 
 /// The least and the median, in seconds.
 #[derive(Clone, Copy)]
-struct Times {
-    least: f64,
-    median: f64,
+pub struct Times {
+    /// The fastest.
+    pub least: f64,
+    /// Half are faster.
+    pub median: f64,
 }
 
 impl Times {
@@ -42,7 +44,8 @@ impl Times {
     }
 }
 
-fn pool(threads: usize) -> ThreadPool {
+/// So many threads.
+pub fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
 }
 
@@ -83,7 +86,7 @@ fn linear(scene: &Scene, pool: &ThreadPool, sweeper: Option<&mut Sweeper>) -> Ti
 }
 
 /// Whole steps of the default method at the default tolerance: the first second of the motion, again and again.
-fn steps(scene: &Scene, pool: &ThreadPool, sweeper: Option<&mut Sweeper>) -> Times {
+pub fn steps(scene: &Scene, pool: &ThreadPool, sweeper: Option<&mut Sweeper>) -> Times {
     const FRAMES: usize = 60;
     pool.install(|| {
         let config = StepConfig { dt: DT, tolerance: 1e-6, ..Default::default() };
@@ -177,28 +180,8 @@ fn threads(one: &ThreadPool) -> Table {
     t
 }
 
-/// Many islands against one.
-fn many(one: &ThreadPool) -> Table {
-    let mut t = Table::new(
-        "Independent four-bars of pins, swinging: microseconds a step and a four-bar (median), and that by what one \
-         alone takes.",
-        &["four-bars", "us a step", "us each", "times one alone"],
-    );
-    let mut alone = f64::NAN;
-    for n in [1, 10, 100, 1000, 10_000] {
-        let scene = Scene::four_bars(n);
-        let seconds = steps(&scene, one, None).median;
-        let each = seconds / n as f64;
-        if n == 1 {
-            alone = each;
-        }
-        t.push(vec![int(n), number(1e6 * seconds), number(1e6 * each), number(each / alone)]);
-    }
-    t
-}
-
 /// The tables.
 pub fn run() -> Vec<Table> {
     let (one, mut sweeper) = (pool(1), Sweeper::new());
-    vec![temperatures(&one, &mut sweeper), threads(&one), many(&one)]
+    vec![temperatures(&one, &mut sweeper), threads(&one)]
 }

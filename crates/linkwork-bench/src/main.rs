@@ -8,6 +8,7 @@ mod cloth;
 mod contact;
 mod deadline;
 mod growth;
+mod islands;
 mod machine;
 mod net;
 #[cfg(feature = "peers")]
@@ -29,6 +30,7 @@ const ALL: &[Benchmark] = &[
     ("deadline", deadline::run),
     ("steps", steps::run),
     ("caches", caches::run),
+    ("islands", islands::run),
     ("net", net::run),
     ("cloth", cloth::run),
     #[cfg(feature = "peers")]

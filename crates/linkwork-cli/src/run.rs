@@ -442,6 +442,8 @@ impl Simulated<'_> {
                 "dent_max": t.contacts_max.dent, "dent_end": t.contacts_end.dent, "residual_max": t.contacts_max.residual,
                 "cone_violation_max": t.contacts_max.cone_violation, "pairs": self.pairs,
             },
+            "limits": { "rows_max": t.limits.rows, "residual_max": t.limits.residual },
+            "unresolved_springs": t.unresolved,
             "soft": self.soft_json(),
             "outcome": t.outcome(),
             "interrupted": t.ended == Ended::Interrupted,
@@ -549,6 +551,13 @@ impl Simulated<'_> {
             line(
                 "",
                 format!("{caught} J of it taken by joints that began to hold, as they forbid such speeds"),
+            );
+        }
+        if t.unresolved > 0 {
+            let springs = count(t.unresolved, "spring or soft joint");
+            line(
+                "",
+                format!("{springs} faster than the step can show, and damped: a shorter --step shows more"),
             );
         }
         // What is joined to the world, rests on it or falls does not keep its momentum.

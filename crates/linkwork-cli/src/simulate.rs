@@ -337,6 +337,10 @@ pub struct Totals {
     /// Contacts: of all steps the most and the worst of each, and those of the last.
     pub soft: linkwork::step::SoftReport,
     pub contacts_max: ContactReport,
+    /// Limits and motors with a largest force: the worst of all steps.
+    pub limits: linkwork::step::LimitsReport,
+    /// Most springs that swung faster than a step could show.
+    pub unresolved: usize,
     pub contacts_end: ContactReport,
     /// Islands, and how many of them sleep at the end.
     pub islands: (usize, usize),
@@ -466,6 +470,8 @@ impl Totals {
             caught: 0.0,
             soft: Default::default(),
             contacts_max: ContactReport::default(),
+            limits: Default::default(),
+            unresolved: 0,
             contacts_end: ContactReport::default(),
             islands: (0, 0),
             substeps: 0,
@@ -485,6 +491,8 @@ impl Totals {
         self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
         self.caught += r.energy.caught;
         self.soft = self.soft.worse(&r.soft);
+        self.limits = self.limits.worse(&r.limits);
+        self.unresolved = self.unresolved.max(r.unresolved);
         self.contacts_end = r.contacts;
         self.contacts_max = self.contacts_max.worse(&r.contacts);
         self.gaps_end = r.gaps;

@@ -16,6 +16,7 @@ mod contact_hostile;
 mod contact_readouts;
 mod contact_turning;
 mod dependent_rows;
+mod energy_guard;
 mod findings_motion;
 mod findings_words;
 mod gallery_contact;

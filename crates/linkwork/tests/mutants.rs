@@ -291,13 +291,15 @@ const MOST_SWING: f64 = 0.5;
 
 /// Energy that is not made but found: gaps that were open at the start, or may open within the tolerance in each step, let
 /// weights and springs work over their width.
-fn found(m: &Mechanism, open: f64, tolerance: f64, steps: usize, most_spring: f64) -> f64 {
+fn found(m: &Mechanism, open: f64, tolerance: f64, dt: f64, steps: usize, most_spring: f64) -> f64 {
     let weight: f64 = m.solids().iter().map(|s| s.mass.mass * m.gravity.length()).sum();
     let soft = m.joints().iter().filter(|j| j.compliance > 0.0).map(|j| 1.0 / j.compliance);
     let stiffest = m.springs().iter().map(|s| s.stiffness).chain(soft).fold(0.0, f64::max);
     let pull = (2.0 * stiffest * most_spring).sqrt();
+    // Motion within the tolerance of a step is not seen, and not taken for motion.
+    let unseen = 0.5 * m.solids().iter().map(|s| s.mass.mass).sum::<f64>() * (tolerance / dt).powi(2);
     // What closes draws springs and soft joints longer on its way.
-    (weight + pull) * (open + steps as f64 * tolerance) + 0.5 * stiffest * open * open + 1e-12
+    (weight + pull) * (open + steps as f64 * tolerance) + 0.5 * stiffest * open * open + unseen + 1e-12
 }
 
 /// How a mutant ended, for the count of what was really asked.
@@ -362,7 +364,7 @@ fn watch(seed: u64, aloud: bool, faults: &mut Faults) -> End {
     if flagged {
         return End::Told;
     }
-    let found = found(&m, assembled.gaps.position, config.tolerance, steps, most_spring);
+    let found = found(&m, assembled.gaps.position, config.tolerance, config.dt, steps, most_spring);
     let share = documented_gain(config.method);
     let (lasts, swings) =
         (share * energies.range() + found, MOST_SWING.max(share) * energies.range() + found);

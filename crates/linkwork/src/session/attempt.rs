@@ -11,6 +11,7 @@ use super::report::{Effort, Event};
 use super::tick::Done;
 use crate::contact::ContactEventKind;
 use crate::math::Vector;
+use crate::mechanism::Mechanism;
 use crate::rows::Gaps;
 use crate::solve::SolverKind;
 use crate::state::State;
@@ -28,6 +29,9 @@ const VISIBLE: f64 = 0.02;
 /// Shares of the way to the hands that are tried, until one leads nowhere else. What is left of the way is for the next
 /// step, which starts from a pose that is nearer.
 const SHARES: [f64; 3] = [1.0, 0.25, 0.0625];
+/// What is loaded so much that it would jump in one step (springs that were stretched while no time passed) is let off in
+/// parts: shares of the stiffness that are tried for that step.
+const LET_OFF: [f64; 3] = [1.0 / 16.0, 1.0 / 256.0, 1.0 / 65536.0];
 /// How much more carefully each time.
 const MORE_DAMPING: f64 = 100.0;
 /// What an island keeps of its motion when its step is taken back: with all of it the next step would go wrong alike,
@@ -290,6 +294,7 @@ impl Session {
                 (_, Some(TEAR)) if open[k] <= torn && !(was_open[k] < open[k]) => {
                     self.guard.copy(&self.base, k, &second, &mut self.state);
                 }
+                (JUMP, _) | (_, Some(JUMP)) if self.let_off(&careful, before, k, done) => done.braked = true,
                 (TEAR, _) if was_open[k] <= torn => {}
                 (FLIP, _) if self.slow_down(before, k) => done.braked = true,
                 _ => rejected.push((k, why)),
@@ -299,13 +304,42 @@ impl Session {
         rejected
     }
 
+    /// A step of an island whose springs would throw it farther than anything explains, with weaker ones. False: that is not
+    /// the reason.
+    fn let_off(&mut self, effort: &Effort, before: &State, isle: usize, done: &mut Done) -> bool {
+        let others = self.state.clone();
+        for share in LET_OFF {
+            self.state.clone_from(before);
+            let part = self.guard.with_weaker_springs(&self.live, isle, share);
+            if self.step_part(&part, effort, done).rejected.is_some() {
+                continue;
+            }
+            let gaps = self.gaps_now();
+            if !self.judge(before, gaps, false).iter().any(|(k, _)| *k == isle) {
+                let eased = std::mem::replace(&mut self.state, others);
+                self.guard.copy(&self.base, isle, &eased, &mut self.state);
+                return true;
+            }
+        }
+        self.state = others;
+        false
+    }
+
     /// A step of these islands alone. The state's time is that of the step's end afterwards, its memory is empty.
     fn step_only(&mut self, effort: &Effort, isles: &[usize], done: &mut Done) -> StepReport {
-        let part = (isles.len() < self.guard.isles.len()).then(|| self.guard.only(&self.live, isles));
+        if isles.len() < self.guard.isles.len() {
+            return self.step_part(&self.guard.only(&self.live, isles), effort, done);
+        }
+        let live = std::mem::take(&mut self.live);
+        let report = self.step_part(&live, effort, done);
+        self.live = live;
+        report
+    }
+
+    fn step_part(&mut self, mechanism: &Mechanism, effort: &Effort, done: &mut Done) -> StepReport {
         let asked = Cell::new(0);
         let over = || is_over(&asked, effort);
         let config = StepConfig { out_of_time: Some(&over), ..self.config(effort) };
-        let mechanism = part.as_ref().unwrap_or(&self.live);
         self.state.memory = Default::default();
         let report = step(mechanism, &mut self.state, &mut Workspace::default(), &config);
         self.state.memory = Default::default();

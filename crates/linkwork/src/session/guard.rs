@@ -36,7 +36,7 @@ pub(super) struct Isle {
     /// The largest extent of its solids.
     size: f64,
     mass: f64,
-    /// What its motors ask for, m/s at the far end of a solid.
+    /// What its motors ask for, m/s at the far end of what they turn.
     motor: f64,
     /// Something in it may jump by itself: a joint that begins to act, a motor that holds a position rigidly.
     sudden: bool,
@@ -120,16 +120,21 @@ impl Guard {
         for (k, j) in m.joints().iter().enumerate() {
             let ends = j.frames.map(|f| f.solid.index());
             let Some(isle) = ends.iter().map(|i| guard.of[*i]).find(|k| *k != NONE) else { continue };
+            let driven = ends.iter().filter(|i| moves(**i)).map(|i| guard.extents[*i]).fold(0.0, f64::max);
             let isle = &mut guard.isles[isle];
             isle.joints.push(JointId(k as u32));
             isle.sudden |= j.during.is_some();
             for d in &j.drives {
                 match d.aim {
                     DriveAim::Speed(rate) if d.direction.is_rotation() => {
-                        isle.motor = isle.motor.max(rate.abs() * isle.size);
+                        isle.motor = isle.motor.max(rate.abs() * driven);
                     }
                     DriveAim::Speed(rate) => isle.motor = isle.motor.max(rate.abs()),
-                    DriveAim::To { .. } => isle.sudden = true,
+                    DriveAim::To { stiffness, damping, .. } if stiffness == 0.0 && damping == 0.0 => {
+                        isle.sudden = true;
+                    }
+                    // A spring, and no reason to be in another place in a step.
+                    DriveAim::To { .. } => {}
                 }
             }
         }
@@ -259,6 +264,27 @@ impl Guard {
             b.velocities[*i] = (b.centers[*i] - a.centers[*i]) / h;
             b.spins[*i] = log(b.rotations[*i] * a.rotations[*i].inverse()) / h;
         }
+    }
+
+    /// The mechanism with one island only, its springs, soft joints and soft motors so much weaker.
+    pub fn with_weaker_springs(&self, m: &Mechanism, isle: usize, share: f64) -> Mechanism {
+        let mut part = self.only(m, &[isle]);
+        for s in &mut part.springs {
+            if s.solids.iter().any(|i| self.isle_of(i.index()) == Some(isle)) {
+                s.stiffness *= share;
+            }
+        }
+        for id in &self.isles[isle].joints {
+            part.alter_joint(*id, |j| {
+                j.compliance /= share;
+                for d in &mut j.drives {
+                    if let DriveAim::To { stiffness, .. } = &mut d.aim {
+                        *stiffness *= share;
+                    }
+                }
+            });
+        }
+        part
     }
 
     /// The mechanism with these islands only: the others stand still, and nothing holds them.

@@ -226,6 +226,7 @@ fn accelerations(piece: &Piece, s: &mut State, w: &mut IslandWork, feedback: Fee
     w.stop(c, clock, |t| &mut t.motion);
     w.factor_lower(c);
     done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
+    w.note_limits(h * h);
     done.iterations += 1;
     for (r, f) in x.forces.iter_mut().enumerate() {
         *f += w.lambda[r];
@@ -322,6 +323,7 @@ pub(super) fn project_velocities(s: &mut State, w: &mut IslandWork, c: &StepConf
     w.lambda.resize(w.rows.len(), 0.0);
     w.factor_lower(c);
     done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
+    w.note_limits(c.dt);
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let v = &w.dq[i];
         s.velocities[i] += Vector::new(v[0], v[1], v[2]);

@@ -111,6 +111,7 @@ pub(super) fn correct(piece: &Piece, s: &mut State, w: &mut IslandWork, in_time:
         w.next = before;
         w.factor_lower(c);
         done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
+        w.note_limits(1.0);
         for i in (0..m.solids().len()).filter(|i| w.masses.moves(*i)) {
             let mut dq = w.dq[i];
             let angle = Vector::new(dq[3], dq[4], dq[5]).length();

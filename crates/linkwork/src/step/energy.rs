@@ -8,7 +8,7 @@
 //! that depend on each other Newton's method finds motions that meet every constraint and have nothing to do with the
 //! mechanism.
 
-use super::{Method, Piece, work::IslandWork};
+use super::{Method, Piece, StepConfig, work::IslandWork};
 use crate::force::Force;
 use crate::mechanism::Mechanism;
 use crate::rows::{Law, Source, twist};
@@ -75,8 +75,10 @@ impl Ledger {
 pub(super) struct Balance {
     /// Motors or given motions drive it, or its masses are none: gains are no errors, unless they are absurd.
     driven: bool,
-    /// Dampers, bounds or the method itself take energy away.
+    /// Dampers, contacts or the method itself take energy away.
     loses: bool,
+    /// In this step something may: a bound is reached, or a spring swings faster than the step can show.
+    may_lose: bool,
     /// Error of the method, per square of the turn.
     order: f64,
     /// Share of the largest kinetic energy that a passive island may have gained in all.
@@ -97,19 +99,16 @@ impl Balance {
         let unphysical =
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
         let driven = unphysical || m.joints().iter().any(|j| !j.drives.is_empty());
-        let damped = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
-        let bounded = m.joints().iter().any(|j| crate::rows::row_count(j) > j.equalities());
+        let soft = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
+        let damped =
+            m.joints().iter().any(|j| j.most_force.is_finite() || (j.compliance > 0.0 && j.damping > 0.0))
+                || m.springs.iter().any(|s| s.damping > 0.0);
         let conserves = matches!(method, Method::Variational | Method::Reduced);
         let explicit = matches!(method, Method::Baumgarte { .. } | Method::PostStabilization { .. });
         Self {
             driven,
-            // Soft rows that the step cannot show are damped (`IslandWork::damp_unresolved_modes`).
-            loses: touches
-                || damped
-                || bounded
-                || !m.springs.is_empty()
-                || !m.softs().is_empty()
-                || !conserves,
+            loses: touches || damped || !m.softs().is_empty() || !conserves,
+            may_lose: false,
             catches: false,
             soft: !m.softs().is_empty(),
             // Methods of first order err by the same power of the turn, and by more of it.
@@ -118,7 +117,7 @@ impl Balance {
             // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
             documented: if explicit || coats {
                 0.2
-            } else if damped || !m.springs.is_empty() || !m.softs().is_empty() {
+            } else if soft || !m.springs.is_empty() || !m.softs().is_empty() {
                 0.1
             } else if conserves {
                 0.03
@@ -133,6 +132,23 @@ impl Balance {
     /// The same for a step in which joints begin to hold.
     pub fn with_a_catch(self) -> Self {
         Self { loses: true, catches: true, ..self }
+    }
+
+    /// The same for a step in which something may take energy away.
+    pub fn with_losses(self, may_lose: bool) -> Self {
+        Self { may_lose: self.may_lose || may_lose, ..self }
+    }
+
+    /// Something may have taken energy away in this step.
+    fn excuses_losses(self) -> bool {
+        self.loses || self.may_lose
+    }
+
+    /// What was gained or lost without an explanation in all, after a step that did this. What may be the work of a bound
+    /// takes back what was gained, but is no loss.
+    pub fn carry(self, drift: f64, change: f64) -> f64 {
+        let sum = drift + change;
+        if self.may_lose && !self.loses { sum.max(drift.min(0.0)) } else { sum }
     }
 
     /// Joints begin to hold: what moves then was given, and nothing of it was made.
@@ -199,6 +215,19 @@ impl IslandWork {
         sum.springs += dents;
         sum.stored += dents + super::soft::stored(m, s);
         sum
+    }
+
+    /// May a bound be reached within a step that begins, or ended, at `s`? Or is a spring damped, which the step cannot show?
+    /// Rows are those of `s`.
+    pub(super) fn may_lose(&self, s: &State, c: &StepConfig) -> bool {
+        let rows = &self.rows;
+        let bounds = rows.others().filter(|g| !matches!(g.law, Law::Rate(_)));
+        let mut bounds = bounds.flat_map(|g| g.range()).filter(|r| !rows.is_equality(*r));
+        self.springs.unresolved > 0
+            || bounds.any(|r| {
+                let reach = NEAR.0 * c.dt * rows.speed(r, s).abs() + NEAR.1 * c.tolerance;
+                rows.low[r] > -reach || rows.high[r] < reach
+            })
     }
 
     /// How the energy changed over a substep that began with `before` at `start`, beside what is allowed; and what it is now.
@@ -277,6 +306,9 @@ impl IslandWork {
     }
 }
 
+/// A bound is near that is reached at this many times the speed at an end of the step, or that is as many tolerances away.
+const NEAR: (f64, f64) = (2.0, 10.0);
+
 /// Springs of soft bodies turn and buckle within a step: energy comes and goes by some hundredths of the kinetic one.
 const SOFT: f64 = 0.4;
 
@@ -294,7 +326,7 @@ impl EnergyReport {
         if of.driven {
             return if self.is_within(1.0, of, before) { 0.0 } else { f64::INFINITY };
         }
-        let error = if of.loses { self.change.max(0.0) } else { self.change.abs() };
+        let error = if of.excuses_losses() { self.change.max(0.0) } else { self.change.abs() };
         // What buckles and touches errs by more than an ordinary step, and no shorter one is a cure.
         let share = if of.soft { 1.0 } else { RETRY };
         error / (share * self.allowed + f64::MIN_POSITIVE)
@@ -305,7 +337,7 @@ impl EnergyReport {
             // A motor that begins gives speed to what stood still; nothing makes it give so much.
             return before.kinetic == 0.0 || self.change <= 100.0 * (before.kinetic + self.allowed);
         }
-        let lost = !of.loses && self.change < -share * self.allowed;
+        let lost = !of.excuses_losses() && self.change < -share * self.allowed;
         self.change <= share * self.allowed && !lost
     }
 }

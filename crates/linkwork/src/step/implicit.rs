@@ -56,6 +56,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     w.stop(c, clock, |t| &mut t.motion);
     w.factor_lower(c);
     done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
+    w.note_limits(1.0);
     for i in (0..solids).filter(|i| w.masses.moves(*i)) {
         let d = w.dq[i].map(|x| x / h);
         s.velocities[i] += Vector::new(d[0], d[1], d[2]);

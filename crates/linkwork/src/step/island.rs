@@ -155,6 +155,7 @@ impl Island {
         let (m, w) = (&self.part.mechanism, &mut self.work);
         let epoch = w.begin(m, c);
         let open = w.final_gaps(m, &self.state).worst();
+        let of = of.with_losses(w.may_lose(&self.state, c));
         let known = self.ledger.take().filter(|(gravity, _)| !epoch && *gravity == m.gravity);
         let ledger = known.map_or_else(|| w.ledger(m, &self.state, self.state.time), |(_, known)| known);
         let start = Start { of, open, ledger };
@@ -266,6 +267,8 @@ impl Island {
         report.energy = end.energy;
         report.contacts = end.contacts;
         report.soft = end.soft;
+        report.limits = end.limits;
+        report.unresolved = w.springs.unresolved;
         if end.rejected.is_none() {
             std::mem::swap(&mut self.state, &mut self.best);
             let needed = end.attempt.careful && (care == 0 || !end.is_good());
@@ -273,13 +276,15 @@ impl Island {
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
             let (unexplained, caught) = end.of.split(change, RETRY * end.energy.allowed);
-            memory.drift = if end.driven { 0.0 } else { memory.drift + unexplained };
+            memory.drift = if end.driven { 0.0 } else { end.of.carry(memory.drift, unexplained) };
             report.energy.caught = caught;
             if !w.touch.is_empty() {
                 // What touches loses energy as it should: gains count from the least that there was.
                 memory.drift = memory.drift.max(0.0);
             }
-            let trusted = memory.peak.max(if end.of.is_a_start() { end.kinetic_before } else { 0.0 });
+            // What moves when joints begin to hold was given, as far as they let it go on.
+            let given = if end.of.is_a_start() { kinetic.min(end.kinetic_before) } else { 0.0 };
+            let trusted = memory.peak.max(given);
             memory.peak = trusted.max(kinetic.min(4.0 * trusted + end.energy.allowed));
             report.energy.drift = memory.drift;
             let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
@@ -404,6 +409,7 @@ struct Outcome {
     gap: f64,
     contacts: ContactReport,
     soft: super::SoftReport,
+    limits: super::LimitsReport,
     gaps: Gaps,
     /// The energy at the end.
     ledger: Ledger,
@@ -437,6 +443,7 @@ impl Attempt {
             gap: f64::INFINITY,
             contacts: ContactReport::default(),
             soft: super::SoftReport::default(),
+            limits: super::LimitsReport::default(),
             gaps: Gaps::default(),
             ledger: start.ledger,
             rejected: None,
@@ -452,6 +459,7 @@ impl Attempt {
             contradict: self.contradict,
         };
         w.touch.begin_attempt();
+        w.limits = super::LimitsReport::default();
         let mut k = 0;
         while k < self.pieces && outcome.rejected.is_none() {
             k += 1;
@@ -477,6 +485,7 @@ impl Attempt {
                 Err(why) => outcome.rejected = Some(why),
             }
         }
+        outcome.limits = w.limits;
         if outcome.rejected.is_none() {
             let whole = Piece { h: c.dt, begin: from.time, ..piece };
             outcome.weigh(&whole, start, from, s, w);
@@ -527,9 +536,10 @@ impl Outcome {
         } else {
             (from, start.ledger)
         };
-        (self.energy, self.ledger) = w.balance(whole, start.of, ledger, from, s);
-        self.excess = self.energy.excess(start.of, ledger);
-        self.energy_is_explained = self.energy.is_explained(start.of, ledger);
+        self.of = start.of.with_losses(w.may_lose(s, whole.c));
+        (self.energy, self.ledger) = w.balance(whole, self.of, ledger, from, s);
+        self.excess = self.energy.excess(self.of, ledger);
+        self.energy_is_explained = self.energy.is_explained(self.of, ledger);
         if self.done.swept {
             // Sweeps leave what they leave: a gain is taken out of the speed.
             self.excess = 0.0;

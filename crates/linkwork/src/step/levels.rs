@@ -8,8 +8,8 @@
 use super::soft::SoftLower;
 use super::{IslandWork, StepConfig};
 use crate::rows::{Ask, HalfRow, Rows, Seen, Stage, ask};
-use crate::solve::solve_upper;
 use crate::solve::{Jointed, JointedScratch, Lower, Problem, Upper, UpperReport, UpperRows, UpperWork, Work};
+use crate::solve::{larger, solve_upper};
 
 /// Scratch of the two levels.
 #[derive(Default)]
@@ -30,7 +30,44 @@ pub(crate) struct Levels {
     pub report: UpperReport,
 }
 
+/// What came of the rows that may let go: limits, motors with a largest force, hands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimitsReport {
+    /// Most of them that took part at once.
+    pub rows: usize,
+    /// Complementarity: the largest distance of one from its law, in metres or radians over the substep. A limit is crossed,
+    /// or pushes though it is not reached; a motor falls short of its aim though it has force left. Where solids touch, the
+    /// speeds of all of these are in the contacts' own residual.
+    pub residual: f64,
+}
+
+impl LimitsReport {
+    /// The worse of both.
+    pub fn worse(&self, other: &Self) -> Self {
+        Self { rows: self.rows.max(other.rows), residual: larger(self.residual, other.residual) }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        *self = Self { rows: self.rows + other.rows, ..self.worse(other) };
+    }
+}
+
 impl IslandWork {
+    /// Takes the last solve of the upper level into the receipt; `unit` makes metres or radians over the substep of what it
+    /// was solved for.
+    pub fn note_limits(&mut self, unit: f64) {
+        let report = &self.levels.report;
+        let now = LimitsReport { rows: report.rows, residual: unit * report.residual };
+        self.limits = self.limits.worse(&now);
+    }
+
+    /// Takes into the receipt how far rows above are from what they may be, by what is in `b`.
+    pub fn note_open_limits(&mut self) {
+        let above = self.b.iter().zip(&self.below).filter(|(_, below)| !**below);
+        let residual = above.fold(0.0, |most, (b, _)| larger(most, b.abs()));
+        self.limits = self.limits.worse(&LimitsReport { rows: 0, residual });
+    }
+
     /// Derives what all rows ask in this stage.
     pub fn ask(&mut self, stage: &Stage, seen: impl Fn(&Rows, usize, usize) -> Seen) {
         self.asks.clear();

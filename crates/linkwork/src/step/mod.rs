@@ -37,6 +37,7 @@ mod reduced;
 mod relaxation;
 mod rotation;
 mod soft;
+mod springs;
 mod tension;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ mod workspace;
 pub use energy::EnergyReport;
 pub use follow::{Follow, FollowReport, follow};
 pub(crate) use follow::{grip_force, lead};
+pub use levels::LimitsReport;
 pub use method::{Integrator, Method, Relaxation};
 pub use pace::Pace;
 pub use soft::SoftReport;
@@ -193,6 +195,11 @@ pub struct StepReport {
     pub contacts: ContactReport,
     /// What happened to soft bodies.
     pub soft: SoftReport,
+    /// What came of limits, and of motors with a largest force.
+    pub limits: LimitsReport,
+    /// Springs, soft joints and soft motors that swing faster than the step can show (`variational`): they are damped, and
+    /// lose energy. A shorter step shows them.
+    pub unresolved: usize,
     /// A gap is larger than the tolerance.
     pub missed: bool,
     /// The step was not taken.
@@ -285,6 +292,8 @@ impl Workspace {
             sum.energy.add(&r.energy);
             sum.contacts.add(&r.contacts);
             sum.soft.add(&r.soft);
+            sum.limits.add(&r.limits);
+            sum.unresolved += r.unresolved;
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
         }

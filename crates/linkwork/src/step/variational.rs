@@ -17,7 +17,7 @@
 //! Soft rows (compliance, springs, motors) take their force `beta h^2` ahead in time, `F = -k (g_n + 2 beta h J (v_{n+1/2}
 //! - v_n)) - c J v_{n+1/2}`: with `beta >= 1/4` stable at any stiffness, symmetric in time, and the same matrix with
 //! `2 / (2 beta k h^2 + c h)` on its diagonal in both halves of the step. Rows too stiff for the step are damped on top of
-//! that (`IslandWork::damp_unresolved_modes`).
+//! that (`springs.rs`).
 //!
 //! Solids whose joints are very taut get a larger inertia against changes of their spin (`tension.rs`).
 //!
@@ -271,6 +271,10 @@ impl Newton {
                 Next::Stop(Found::Yes) => {
                     let found = if rough { refine(piece, s, w) } else { self.keep_best(piece, s, w) };
                     looks += 1;
+                    if w.bounded {
+                        residual(w, h);
+                        w.note_open_limits();
+                    }
                     if found == Found::No || looks > LOOKS || !w.meet_new_points(piece, s) {
                         return found;
                     }
@@ -594,6 +598,7 @@ pub(super) fn hold_velocities(
             move_by(s, w);
         } else if w.bounded && w.has_above() {
             done.solver_iterations += w.add_above(c, 1e-3 * c.tolerance);
+            w.note_limits(piece.h);
             move_by(s, w);
         } else {
             w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d);

@@ -8,7 +8,7 @@ use crate::joint::JointId;
 use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::nodes::Turning;
-use crate::rows::{Ask, Gaps, Group, Law, Masses, Rows, Source, dot6, midpoint_give};
+use crate::rows::{Ask, Gaps, Group, Law, Masses, Rows, Source, dot6};
 use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
 use crate::state::State;
 
@@ -50,6 +50,7 @@ pub(crate) struct IslandWork {
     pub start_speed: Vec<f64>,
     /// Per block: damping of its soft rows, numerical damping included.
     pub soft_damping: Vec<f64>,
+    pub(super) springs: super::springs::Springs,
     /// Per row: the give of soft rows over the step. Empty: all rows are rigid.
     pub give: Vec<f64>,
     /// Per row: what care adds to the diagonal of the matrix (see `care.rs`). Empty: solved as exactly as can be.
@@ -81,6 +82,8 @@ pub(crate) struct IslandWork {
     /// The motion that gives what is asked.
     pub dq: Vec<[f64; 6]>,
     pub(super) levels: super::levels::Levels,
+    /// What came of the rows above in this attempt.
+    pub limits: super::LimitsReport,
     /// Soft bodies.
     pub(super) soft: super::soft::Soft,
     /// Contacts.
@@ -178,7 +181,6 @@ impl IslandWork {
     pub fn settle(&mut self, m: &Mechanism, s: &State, h: f64) {
         self.masses.update(m, s);
         self.find_below();
-        self.damp_unresolved_modes(h);
         self.soften(h);
         self.factored = false;
         self.place.step = h;
@@ -409,41 +411,6 @@ pub(crate) fn rigid_gaps(rows: &Rows) -> Gaps {
         worst = worst.max(gap);
     }
     worst
-}
-
-impl IslandWork {
-    /// Damps soft rows that swing faster than the step can show, by `k h/2 y^2 / (1 + y^2)` with `y = w^2 h^2 / 4` and `w`
-    /// the row's own frequency: nothing to speak of below `w h = 1/2` (a part in ten thousand per radian), half of the
-    /// swing in a step far above. Modes with `w h >> 1` flip sign in each step and store `(w h)^2` times their energy:
-    /// harmless as long as all steps are equal, thrown at the solids when a step is cut.
-    fn damp_unresolved_modes(&mut self, h: f64) {
-        self.soft_damping.clear();
-        if !self.rows.others().any(|g| matches!(g.law, Law::Soft { .. })) {
-            return;
-        }
-        let (rows, masses) = (&self.rows, &self.masses);
-        self.soft_damping.extend(rows.groups.iter().map(|g| {
-            let Law::Soft { stiffness, damping } = g.law else { return 0.0 };
-            let mobility = g.range().fold(0.0_f64, |most, r| most.max(mobility(rows, masses, g, r)));
-            let y = 0.25 * stiffness * mobility * h * h;
-            if y > 0.0 { damping + 0.5 * stiffness * h / (1.0 + (1.0 / y).powi(2)) } else { damping }
-        }));
-    }
-
-    /// The give of soft rows over a step of length `h`: `2 / (2 beta k h^2 + c h)` (see `variational.rs`).
-    fn soften(&mut self, h: f64) {
-        self.give.clear();
-        if self.soft_damping.is_empty() {
-            return;
-        }
-        self.give.resize(self.rows.len(), 0.0);
-        for (g, damping) in self.rows.groups.iter().zip(&self.soft_damping) {
-            if let Law::Soft { stiffness, .. } = g.law {
-                let give = midpoint_give(stiffness, *damping, h);
-                self.give[g.range()].fill(give);
-            }
-        }
-    }
 }
 
 /// `J M^-1 J^T` of one row.

@@ -54,6 +54,10 @@ impl Scratch {
             if gap <= 1e-15 || (gap <= 1e-11 && gap > 0.25 * before) {
                 break;
             }
+            // Out of time: once is enough for a state that can be shown.
+            if before < f64::INFINITY && w.is_over(c) {
+                break;
+            }
             before = gap;
             self.f.clear();
             self.f.resize(n, [0.0; 6]);

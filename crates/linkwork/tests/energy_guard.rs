@@ -1,0 +1,171 @@
+//! The energy guard: what nothing drives keeps its energy as its method documents, or the step says so. Losses count as
+//! gains do, except where something takes energy away.
+
+use crate::common::*;
+use linkwork::math::Random;
+use linkwork::{
+    Collide, Direction, Frame, Joint, Kernel, Limit, Mask, Mechanism, Range, Solid, SolidId, State,
+    StepConfig, StepReport, Vector, Workspace, step,
+};
+
+/// A scene without what takes energy or brings it: motors, forces, dampers, contacts, limits, anything that comes and goes.
+/// None where its mobility or cloth would.
+fn conservative(from: &Mechanism, gravity: bool, speed: f64, random: &mut Random) -> Option<Mechanism> {
+    if from.solids().iter().any(|s| s.mobility.is_some()) || !from.softs().is_empty() {
+        return None;
+    }
+    let mut m = Mechanism::new();
+    m.gravity = if gravity { from.gravity } else { Vector::ZERO };
+    for s in &from.solids()[1..] {
+        let kernel = if s.kernel == Kernel::Dynamic { Kernel::Dynamic } else { Kernel::Fixed };
+        let mut s = Solid { kernel, material: None, collide: Collide::None, ..s.clone() };
+        if !s.is_fixed() {
+            s.velocity += random.ball() * speed;
+            s.spin += random.ball() * if s.particle { 0.0 } else { speed / s.extent().max(0.05) };
+        }
+        m.add_solid(s).unwrap();
+    }
+    for j in from.joints() {
+        let j = Joint {
+            drives: vec![],
+            limits: vec![],
+            during: None,
+            damping: 0.0,
+            most_force: f64::INFINITY,
+            ..j.clone()
+        };
+        let _ = m.add_joint(j);
+    }
+    for s in from.springs() {
+        m.add_spring(linkwork::Spring { damping: 0.0, during: None, ..s.clone() }).unwrap();
+    }
+    Some(m)
+}
+
+/// What is one-sided, limits aside.
+fn is_bounded(m: &Mechanism) -> bool {
+    m.joints().iter().any(|j| !j.regions.is_empty() || j.angle.is_some() || j.twist.is_some())
+}
+
+/// The energies from the end of the first step on, which takes the speeds away that joints forbid; and whether something
+/// was said, or springs were damped.
+fn watch(m: &Mechanism, seconds: f64) -> (Energies, bool, bool) {
+    let (mut s, mut w, c) = (start(m), Workspace::new(), StepConfig::default());
+    let first = step(m, &mut s, &mut w, &c);
+    let mut energies = Energies::new(m, &s);
+    let (mut flagged, mut damped) = (is_flagged(&first), first.unresolved > 0);
+    for _ in 0..(seconds / c.dt) as usize {
+        let r = step(m, &mut s, &mut w, &c);
+        energies.see(m, &s);
+        flagged |= is_flagged(&r);
+        damped |= r.unresolved > 0;
+    }
+    (energies, flagged, damped)
+}
+
+/// A spring pulls at a foot of 1 kg, and 24 kg hang on it: by its own mass it swings once in five steps, and was damped as a
+/// swing that no step can show. 51 J of 133 were gone after ten seconds, 126 after a minute, and every step was fine.
+#[test]
+fn a_lift_on_a_spring_keeps_its_energy() {
+    let mut m = read(&text("scissor-lift"));
+    m.gravity = Vector::ZERO;
+    let (e, flagged, damped) = watch(&m, 20.0);
+    assert!(e.loss.max(e.gain) < 0.01 * e.range(), "{}", e.words());
+    assert!(!flagged && !damped);
+}
+
+/// What the step truly cannot show is damped as before, and the report says so.
+#[test]
+fn a_spring_that_no_step_can_show_is_told() {
+    let m = read(
+        "scene gravity 0 0 0; end solid a: shape sphere 0.1; mass 1; at 1.1 0 0; end
+        spring s: object2 a; hinge 0 0 0 0 0 0; length 1; stiffness 1e6; end",
+    );
+    let (e, flagged, damped) = watch(&m, 1.0);
+    assert!(damped && !flagged && e.loss > 0.9 * e.range(), "{}", e.words());
+    let slow = read(
+        "scene gravity 0 0 0; end solid a: shape sphere 0.1; mass 1; at 1.1 0 0; end
+        spring s: object2 a; hinge 0 0 0 0 0 0; length 1; stiffness 100; end",
+    );
+    let (e, flagged, damped) = watch(&slow, 5.0);
+    assert!(!damped && !flagged && e.loss < 0.02 * e.range(), "{}", e.words());
+}
+
+/// A ring of scissors that gets speeds which its bars allow for a moment only: 78 % of the energy goes in the second step.
+/// That is said; a limit at the other end of the ring, which nothing comes near, is no excuse.
+#[test]
+fn a_limit_far_away_excuses_no_loss() {
+    for limited in [false, true] {
+        let mut m =
+            conservative(&read(&text("hoberman")), false, 1.0, &mut Random::new(seed("hoberman"))).unwrap();
+        if limited {
+            let far = Limit { direction: Direction::T1, range: Range::new(-500.0, 500.0), restitution: 0.0 };
+            let ends = [SolidId::WORLD, SolidId(2)].map(|s| Frame::point(s, Vector::ZERO));
+            m.add_joint(Joint { limits: vec![far], ..Joint::lock(ends[0], ends[1], Mask::NONE) }).unwrap();
+        }
+        let (e, flagged, _) = watch(&m, 0.2);
+        assert!(e.loss > 0.1 * e.range(), "nothing was lost: {}", e.words());
+        assert!(flagged, "limited {limited}: {}", e.words());
+    }
+}
+
+/// A name as a number.
+fn seed(name: &str) -> u64 {
+    name.bytes().fold(7, |h: u64, b| h.wrapping_mul(31).wrapping_add(u64::from(b)))
+}
+
+/// Every scene without motors, dampers and limits, thrown, with gravity and without: whatever loses or gains more than the
+/// method documents says so.
+#[test]
+fn nothing_loses_or_gains_without_a_word() {
+    let mut faults = Faults::new();
+    let mut asked = 0;
+    for case in every_scene() {
+        for (gravity, speed) in [(true, 1.0), (false, 4.0)] {
+            let mut random = Random::new(seed(&case.name));
+            let Some(m) = conservative(&case.mechanism, gravity, speed, &mut random) else { continue };
+            if m.joints().is_empty() && m.springs().is_empty() || m.solids().len() > 60 {
+                continue;
+            }
+            let (e, flagged, damped) = watch(&m, 6.0);
+            let soft = !m.springs().is_empty() || m.joints().iter().any(|j| j.compliance > 0.0);
+            // Of the largest kinetic energy, as the guard sees it.
+            let most = if soft { 0.1 } else { 0.03 } * (e.range() + e.gain) + 2e-3 * e.range() + 1e-4;
+            let lost = if is_bounded(&m) || damped { 0.0 } else { e.loss };
+            asked += usize::from(!flagged);
+            faults.check(flagged || lost.max(e.gain) <= most, || {
+                format!("{}, gravity {gravity}, {speed} m/s: {}", case.name, e.words())
+            });
+        }
+    }
+    assert!(asked > 100, "only {asked} said nothing");
+    faults.done(150);
+}
+
+fn last(m: &Mechanism, c: &StepConfig, seconds: f64) -> Vec<StepReport> {
+    let (mut s, mut w) = (State::new(m), Workspace::new());
+    (0..(seconds / c.dt) as usize).map(|_| step(m, &mut s, &mut w, c)).collect()
+}
+
+/// Limits and motors with a largest force are told how far they are from their laws: hardly, where the step converges; by
+/// what one iteration leaves, where there is only one.
+#[test]
+fn limits_have_a_residual() {
+    let m = read(
+        "solid arm: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; spin 0 0 -6; end
+        joint j: pin; object2 arm; at 0 0 0 axis 0 0 1; limit r1 -1 1; end
+        solid wheel: shape cylinder 0.2 0.05 axis 0 0 1; mass 3; at 3 0 0; end
+        joint k: pin; object2 wheel; at 3 0 0 axis 0 0 1; drive r1 speed 5 max-force 0.3; end",
+    );
+    let c = StepConfig { tolerance: 1e-8, ..Default::default() };
+    let all = last(&m, &c, 1.0);
+    let worst = all.iter().fold(0.0_f64, |w, r| w.max(r.limits.residual));
+    assert!(all.iter().any(|r| r.limits.rows == 2), "limit and motor at once");
+    assert!(worst <= c.tolerance, "{worst:e}");
+    let once = last(&m, &StepConfig { iterations: 1, ..c }, 1.0);
+    let rough = once.iter().fold(0.0_f64, |w, r| w.max(r.limits.residual));
+    assert!(rough > 100.0 * c.tolerance, "{rough:e}");
+    // Where nothing may let go there is nothing to tell.
+    let free = last(&read(&text("features/pin")), &c, 0.2);
+    assert!(free.iter().all(|r| r.limits == Default::default()));
+}
