@@ -179,12 +179,18 @@ impl Factor {
     /// Factors the matrix. False: it is not positive definite.
     pub fn factor(&mut self) -> bool {
         self.factored = false;
-        // In wide registers, where there are any.
-        self.factored = pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || (0..self.steps.len()).all(|k| self.eliminate(k)),
-        );
+        self.factored = pulp::Arch::new().dispatch(Eliminate(self));
         self.factored
+    }
+
+    #[inline(always)]
+    fn eliminate_all(&mut self) -> bool {
+        for k in 0..self.steps.len() {
+            if !self.eliminate(k) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Eliminates the rows of a front. False: one of them has nothing left.
@@ -220,15 +226,19 @@ impl Factor {
         for (node, k) in self.order.iter().enumerate() {
             self.x[3 * *k as usize..3 * *k as usize + 3].copy_from_slice(&x[3 * node..3 * node + 3]);
         }
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                (0..self.steps.len()).for_each(|k| self.forward(k));
-                (0..self.steps.len()).rev().for_each(|k| self.backward(k));
-            },
-        );
+        pulp::Arch::new().dispatch(Substitute(self));
         for (node, k) in self.order.iter().enumerate() {
             x[3 * node..3 * node + 3].copy_from_slice(&self.x[3 * *k as usize..3 * *k as usize + 3]);
+        }
+    }
+
+    #[inline(always)]
+    fn substitute(&mut self) {
+        for k in 0..self.steps.len() {
+            self.forward(k);
+        }
+        for k in (0..self.steps.len()).rev() {
+            self.backward(k);
         }
     }
 
@@ -242,7 +252,9 @@ impl Factor {
         x[own..].fill(0.0);
         for (k, column) in panel.chunks_exact(rows).enumerate() {
             let by = x[k];
-            x[k + 1..].iter_mut().zip(&column[k + 1..]).for_each(|(x, l)| *x -= l * by);
+            for (x, l) in x[k + 1..].iter_mut().zip(&column[k + 1..]) {
+                *x -= l * by;
+            }
         }
         self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
         let below = &self.below[step.below..step.below + step.rest() / 3];
@@ -269,6 +281,29 @@ impl Factor {
             x[k] -= dot(&column[k + 1..], &x[k + 1..]);
         }
         self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
+    }
+}
+
+/// Work that is done in wide registers, where there are any. As a closure it would be compiled without them: what calls a
+/// closure that borrows is a function of its own, and nobody can ask for that one to be inlined.
+struct Eliminate<'a>(&'a mut Factor);
+struct Substitute<'a>(&'a mut Factor);
+
+impl pulp::WithSimd for Eliminate<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        self.0.eliminate_all()
+    }
+}
+
+impl pulp::WithSimd for Substitute<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.0.substitute();
     }
 }
 
