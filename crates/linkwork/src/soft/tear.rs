@@ -5,7 +5,9 @@
 //! held vertices and pins follow from that.
 //!
 //! Of the springs that are too long at the end of a step only those tear that are strained most of all that they share a vertex
-//! with: a rip runs on from step to step. Where one end is pinned, the pin lets go instead.
+//! with: a rip runs on from step to step. Where one end is pinned, the pin lets go instead. A vertex of a sheet or a soft solid
+//! keeps its last spring, which does not tear: a single one of them weighs nothing, what its springs stored would throw it out of
+//! sight, and no piece of the surface is left of it.
 
 use super::{SoftBody, SoftMesh};
 use crate::mechanism::Mechanism;
@@ -232,24 +234,45 @@ fn rip(m: &Mechanism, body: usize, over: &[u32], s: &mut State) {
         m.solid(id).kernel == Kernel::Fixed || m.pins_of(id).iter().any(|j| m.joint(*j).enabled)
     };
     let mut gone: Vec<u32> = Vec::new();
+    let mut left = count_springs(mesh, soft.vertices());
     for k in over {
         let ends = mesh.springs[*k as usize].ends;
-        if ends.iter().any(|v| done[*v as usize]) {
+        if ends.iter().any(|v| done[*v as usize] || left[*v as usize] < 2) {
             continue;
         }
         ends.iter().for_each(|v| done[*v as usize] = true);
         match ends.map(held) {
             [true, false] => s.torn.push([body as u32, count + ends[0]]),
             [false, true] => s.torn.push([body as u32, count + ends[1]]),
-            _ => gone.push(*k),
+            _ => {
+                gone.push(*k);
+                ends.iter().for_each(|v| left[*v as usize] -= 1);
+            }
         }
     }
     if gone.is_empty() {
         return;
     }
-    let left = mesh.torn(gone.iter().copied());
-    gone.extend(loose(mesh, &left));
+    for k in loose(mesh, &mesh.torn(gone.iter().copied())) {
+        let ends = mesh.springs[k as usize].ends;
+        if ends.iter().all(|v| left[*v as usize] > 1) {
+            gone.push(k);
+            ends.iter().for_each(|v| left[*v as usize] -= 1);
+        }
+    }
     s.torn.extend(gone.into_iter().map(|k| [body as u32, k]));
+}
+
+/// How many springs each vertex has; those of ropes may lose all of them.
+fn count_springs(mesh: &SoftMesh, vertices: usize) -> Vec<u32> {
+    if mesh.triangles.is_empty() && mesh.tetrahedra.is_empty() && mesh.is_rope() {
+        return vec![u32::MAX; vertices];
+    }
+    let mut count = vec![0; vertices];
+    for v in mesh.springs.iter().filter(|s| !s.is_torn()).flat_map(|s| s.ends) {
+        count[v as usize] += 1;
+    }
+    count
 }
 
 /// Springs of a body of which `left` is left that nothing carries any more: edges without a face, what spans faces that are gone.

@@ -37,6 +37,7 @@ mod limit;
 mod momentum;
 mod newton;
 mod order;
+mod polish;
 mod room;
 mod surface;
 mod tree;
@@ -57,6 +58,9 @@ const NONE: u32 = u32::MAX;
 /// A spring that is weaker than this beside its masses over the step is left out of the couplings of the matrix: iterations
 /// take it in, and the factor stays sparse.
 const WEAK: f64 = 0.2;
+
+/// Large sheets are cut into so many substeps at most.
+const SHORTEST: f64 = 4.0;
 
 /// What a step did to soft bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -237,8 +241,8 @@ pub(crate) struct Soft {
     energy: f64,
     /// Length of the shortest spring.
     reach: f64,
-    /// Per soft body: its nodes.
-    bodies: Vec<std::ops::Range<usize>>,
+    /// What springs hold together: a body, or each of the pieces that it was torn into.
+    pieces: Vec<momentum::Piece>,
     /// Surfaces of the soft bodies, in the same order.
     surfaces: Vec<layers::Surface>,
     faces: Vec<u32>,
@@ -292,14 +296,12 @@ impl Soft {
         }
         self.nodes = vec![NONE; m.solids().len()];
         for soft in m.softs() {
-            let first = self.solids.len();
             for i in soft.range().filter(|i| !m.solids()[*i].is_fixed()) {
                 self.nodes[i] = self.solids.len() as u32;
                 self.solids.push(i as u32);
                 self.masses.push(m.solids()[i].mass.mass);
                 self.seats.push(m.solids()[i].pose.translation);
             }
-            self.bodies.push(first..self.solids.len());
             self.surfaces.push(layers::Surface::new(m, soft));
         }
         for soft in m.softs() {
@@ -313,6 +315,7 @@ impl Soft {
                 }
             }
         }
+        self.find_pieces();
         self.around = vec![0.0; self.solids.len()];
         for line in &self.lines {
             for n in line.nodes.iter().filter(|n| **n != NONE) {
@@ -342,7 +345,7 @@ impl Soft {
             self.lines[*k].pair = self.springs.len() as u32 - 1;
         }
         self.coupled.clone_from(&self.springs);
-        self.lay_out();
+        self.lay_out(f64::INFINITY);
         self.right = vec![0.0; 3 * self.solids.len()];
         self.softening = vec![0.0; self.solids.len()];
         let none = || vec![Vector::ZERO; self.solids.len()];
@@ -413,6 +416,12 @@ impl Soft {
         }
         self.push_guests(impulses);
         found
+    }
+
+    /// Shorter substeps of a large sheet would not find much more, and take too long: what was found counts, and the report says
+    /// that it was not solved.
+    pub fn gives_up(&self, c: &StepConfig) -> bool {
+        self.is_large() && self.h * SHORTEST < 1.01 * c.dt
     }
 
     /// The second half of the springs' forces, as forces over the step, and what keeps the momenta.

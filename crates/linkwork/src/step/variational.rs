@@ -202,7 +202,7 @@ fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork) -> bool {
     if w.soft.report.factors != factors {
         w.levels.forget_factor();
     }
-    found || piece.last_try
+    found || piece.last_try || w.soft.gives_up(piece.c)
 }
 
 /// Newton's method for the impulses, and whether to believe what it found: `w.next` ends up with the rows at `q_{n+1}`.

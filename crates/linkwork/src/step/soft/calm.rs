@@ -11,6 +11,7 @@
 //! rows (`IslandWork::damp_unresolved_modes`), by modes instead of rows.
 
 use super::factor::times;
+use super::momentum::Piece;
 use super::{NONE, Soft};
 use crate::math::{Matrix, Vector};
 use crate::rows::Masses;
@@ -40,11 +41,13 @@ impl Soft {
                 s.velocities[i] += p * masses.inverse_mass(i);
                 s.spins[i] += masses.inverse_inertia(i) * near.arm.cross(p);
             }
-            for body in &self.bodies {
-                let (center, speed, spin) = self.taken(body, &once, &twice);
-                for n in body.clone() {
-                    s.velocities[self.solids[n] as usize] +=
-                        speed + spin.cross(self.x[n] - center) - twice[n];
+            for (n, i) in self.solids.iter().enumerate() {
+                s.velocities[*i as usize] -= twice[n];
+            }
+            for piece in &self.pieces {
+                let (center, speed, spin) = self.taken(piece, &once, &twice);
+                for &n in &piece.nodes {
+                    s.velocities[self.solids[n] as usize] += speed + spin.cross(self.x[n] - center);
                 }
             }
         }
@@ -83,17 +86,12 @@ impl Soft {
         self.right = right;
     }
 
-    /// What was taken from the motion of a body as a whole, and not by what holds it: about what point, speed and spin.
+    /// What was taken from the motion of a piece as a whole, and not by what holds it: about what point, speed and spin.
     /// Springs resist turning across them, and those that are left out of the matrix resist everything.
-    fn taken(
-        &self,
-        body: &std::ops::Range<usize>,
-        pulls: &[Vector],
-        taken: &[Vector],
-    ) -> (Vector, Vector, Vector) {
-        let (mass, center, inertia) = self.whole(body);
+    fn taken(&self, piece: &Piece, pulls: &[Vector], taken: &[Vector]) -> (Vector, Vector, Vector) {
+        let (mass, center, inertia) = self.whole(piece);
         // Surfaces take momentum, and how much is not known well enough.
-        let touches = self.contacts.near.iter().any(|n| n.acts && self.is_pushed(n, body));
+        let touches = self.contacts.near.iter().any(|n| n.acts && self.is_pushed(n, piece));
         if !(mass > 0.0) || touches {
             return (center, Vector::ZERO, Vector::ZERO);
         }
@@ -102,30 +100,29 @@ impl Soft {
             push += p;
             twist += (self.x[n] - center).cross(p);
         };
-        body.clone().for_each(|n| add(n, taken[n] * self.masses[n]));
-        for (line, p) in self.lines.iter().zip(&self.pulls) {
-            if let [n, NONE] | [NONE, n] = line.nodes
-                && body.contains(&(n as usize))
-            {
+        piece.nodes.iter().for_each(|n| add(*n, taken[*n] * self.masses[*n]));
+        for (line, p) in self.lines_of(piece) {
+            if let [n, NONE] | [NONE, n] = line.nodes {
                 add(n as usize, -times(&p.seen.block, pulls[n as usize]));
             }
         }
         (center, push / mass, turned_by(inertia, twist))
     }
 
-    /// Mass, centre and inertia of a body as it lies.
-    pub(super) fn whole(&self, body: &std::ops::Range<usize>) -> (f64, Vector, Matrix) {
-        let mass: f64 = self.masses[body.clone()].iter().sum();
+    /// Mass, centre and inertia of a piece as it lies.
+    pub(super) fn whole(&self, piece: &Piece) -> (f64, Vector, Matrix) {
+        let nodes = || piece.nodes.iter().copied();
+        let mass: f64 = nodes().map(|n| self.masses[n]).sum();
         if !(mass > 0.0) {
             return (0.0, Vector::ZERO, Matrix::ZERO);
         }
-        let center = body.clone().map(|n| self.x[n] * self.masses[n]).sum::<Vector>() / mass;
+        let center = nodes().map(|n| self.x[n] * self.masses[n]).sum::<Vector>() / mass;
         let of = |n: usize| {
             let r = self.x[n] - center;
             let square = Matrix::from_cols(r * r.x, r * r.y, r * r.z);
             (Matrix::from_diagonal(Vector::splat(r.length_squared())) - square) * self.masses[n]
         };
-        (mass, center, body.clone().map(of).fold(Matrix::ZERO, |a, b| a + b))
+        (mass, center, nodes().map(of).fold(Matrix::ZERO, |a, b| a + b))
     }
 }
 

@@ -28,6 +28,9 @@ const TIGHTEST: f64 = 64.0;
 const CLOSE: f64 = 0.05;
 /// In so many rounds planes, and the sizes of friction's cones, are those of the round; later ones keep to them.
 const LOOKS: usize = 12;
+/// By this share the sizes of friction's cones follow what large sheets are pushed with: what is pushed harder sticks, and is
+/// pushed less for it, so that cones that follow at once never come to rest.
+const FOLLOWS: f64 = 0.3;
 /// How much of the distance to be kept a sheet may give way.
 const GIVE: f64 = 0.05;
 /// The same where Newton's method ran out of rounds.
@@ -324,7 +327,7 @@ impl Soft {
         // As stiff as its vertices together.
         let give =
             near.moving().map(|(n, w)| w * w / (self.around[n] + 2.0 * self.masses[n] / (self.h * self.h)));
-        let stiffer = if self.is_coarse() { LESS_STIFF } else { STIFFER };
+        let stiffer = if self.is_large() { LESS_STIFF } else { STIFFER };
         near.stiff = near.stiffer * stiffer / give.sum::<f64>().max(f64::MIN_POSITIVE);
         d
     }
@@ -335,13 +338,14 @@ impl Soft {
         if look_no >= LOOKS {
             return false;
         }
+        let follows = if self.is_large() { FOLLOWS } else { 1.0 };
         for k in 0..self.contacts.near.len() {
             if self.contacts.near[k].is_idle(0.0) {
                 continue;
             }
             let mut near = self.contacts.near[k];
             let d = self.look(&mut near);
-            near.pressed = near.push;
+            near.pressed += (near.push - near.pressed) * if look_no > 1 { follows } else { 1.0 };
             near.rest(d);
             self.contacts.near[k] = near;
         }
@@ -399,6 +403,14 @@ impl Soft {
         let held = near.wants.min(most);
         sum += held * (near.wants - 0.5 * held) / stiff;
         sum
+    }
+
+    /// How much of its distance a row lacks, by its plane; its normal is that of now.
+    pub(super) fn lacks(&mut self, k: usize) -> f64 {
+        let mut near = self.contacts.near[k];
+        self.press(&mut near);
+        (self.contacts.near[k].normal, self.contacts.near[k].arm) = (near.normal, near.arm);
+        -near.gap
     }
 
     /// Impulses of contacts on the vertices, of half a step.

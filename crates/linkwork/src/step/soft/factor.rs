@@ -11,6 +11,10 @@ use crate::solve::sparse::{Kernel, Pool, Scratch};
 /// A symmetric 3 x 3 block: xx, xy, xz, yy, yz, zz.
 pub(super) type Block = [f64; 6];
 
+/// So many right sides are solved for at a time: the factor is read once for all of them.
+const SIDES: usize = 8;
+type Lanes = [f64; SIDES];
+
 /// Where a block of the matrix is: its first number, and how far apart its columns are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
@@ -57,15 +61,29 @@ pub(super) struct Factor {
     scratch: Scratch<f64>,
     x: Vec<f64>,
     part: Vec<f64>,
+    /// The same for several right sides at a time.
+    wide: Vec<Lanes>,
+    wide_part: Vec<Lanes>,
     /// The factor belongs to the values.
     factored: bool,
+    work: f64,
 }
 
 impl Factor {
     /// Lays out a matrix of nodes that begin at these places, and that couples these pairs, each once. Tells where each pair is.
+    #[cfg(test)]
     pub fn analyse(&mut self, at: &[Vector], pairs: &[[u32; 2]]) -> Vec<Place> {
+        self.analyse_within(at, pairs, f64::INFINITY).unwrap_or_default()
+    }
+
+    /// The same, if factoring takes no more work than this; else everything stays as it is.
+    pub fn analyse_within(&mut self, at: &[Vector], pairs: &[[u32; 2]], most: f64) -> Option<Vec<Place>> {
         let fronts = Fronts::new(at, pairs);
-        *self = Self::default();
+        if fronts.work() > most {
+            return None;
+        }
+        let work = fronts.work();
+        *self = Self { work, ..Self::default() };
         self.lay_out(&fronts);
         let owner: Vec<u32> = (fronts.list.iter().enumerate())
             .flat_map(|(k, f)| std::iter::repeat_n(k as u32, f.count as usize))
@@ -88,7 +106,12 @@ impl Factor {
         let places = places.collect();
         let diagonal = fronts.place.iter().map(|k| place(*k, *k)).collect();
         (self.diagonal, self.order) = (diagonal, fronts.place);
-        places
+        Some(places)
+    }
+
+    /// Multiplications that factoring takes, about.
+    pub fn work(&self) -> f64 {
+        self.work
     }
 
     /// Room for panels and updates, children, and where their updates go.
@@ -179,12 +202,18 @@ impl Factor {
     /// Factors the matrix. False: it is not positive definite.
     pub fn factor(&mut self) -> bool {
         self.factored = false;
-        // In wide registers, where there are any.
-        self.factored = pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || (0..self.steps.len()).all(|k| self.eliminate(k)),
-        );
+        self.factored = pulp::Arch::new().dispatch(Eliminate(self));
         self.factored
+    }
+
+    #[inline(always)]
+    fn eliminate_all(&mut self) -> bool {
+        for k in 0..self.steps.len() {
+            if !self.eliminate(k) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Eliminates the rows of a front. False: one of them has nothing left.
@@ -220,15 +249,105 @@ impl Factor {
         for (node, k) in self.order.iter().enumerate() {
             self.x[3 * *k as usize..3 * *k as usize + 3].copy_from_slice(&x[3 * node..3 * node + 3]);
         }
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                (0..self.steps.len()).for_each(|k| self.forward(k));
-                (0..self.steps.len()).rev().for_each(|k| self.backward(k));
-            },
-        );
+        pulp::Arch::new().dispatch(Substitute(self));
         for (node, k) in self.order.iter().enumerate() {
             x[3 * node..3 * node + 3].copy_from_slice(&self.x[3 * *k as usize..3 * *k as usize + 3]);
+        }
+    }
+
+    /// The same for several right sides, one after the other in `columns`.
+    pub fn solve_many(&mut self, columns: &mut [f64]) {
+        let n = self.x.len();
+        if !self.factored || n == 0 {
+            return;
+        }
+        self.wide.resize(n, [0.0; SIDES]);
+        self.wide_part.resize(self.part.len(), [0.0; SIDES]);
+        for some in columns.chunks_mut(SIDES * n) {
+            self.wide.fill([0.0; SIDES]);
+            for (side, column) in some.chunks_exact(n).enumerate() {
+                for (node, k) in self.order.iter().enumerate() {
+                    (0..3).for_each(|i| self.wide[3 * *k as usize + i][side] = column[3 * node + i]);
+                }
+            }
+            pulp::Arch::new().dispatch(SubstituteMany(self));
+            for (side, column) in some.chunks_exact_mut(n).enumerate() {
+                for (node, k) in self.order.iter().enumerate() {
+                    (0..3).for_each(|i| column[3 * node + i] = self.wide[3 * *k as usize + i][side]);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn substitute_many(&mut self) {
+        for k in 0..self.steps.len() {
+            self.forward_many(k);
+        }
+        for k in (0..self.steps.len()).rev() {
+            self.backward_many(k);
+        }
+    }
+
+    #[inline(always)]
+    fn forward_many(&mut self, k: usize) {
+        let step = self.steps[k];
+        let (own, rows) = (step.own, step.rows);
+        let panel = &self.panels[step.panel..step.panel + rows * own];
+        let x = &mut self.wide_part[..rows];
+        x[..own].copy_from_slice(&self.wide[step.first..step.first + own]);
+        x[own..].fill([0.0; SIDES]);
+        for (k, column) in panel.chunks_exact(rows).enumerate() {
+            let by = x[k];
+            for (x, l) in x[k + 1..].iter_mut().zip(&column[k + 1..]) {
+                for i in 0..SIDES {
+                    x[i] -= l * by[i];
+                }
+            }
+        }
+        self.wide[step.first..step.first + own].copy_from_slice(&x[..own]);
+        let below = &self.below[step.below..step.below + step.rest() / 3];
+        for (b, by) in below.iter().zip(x[own..].as_chunks::<3>().0) {
+            for r in 0..3 {
+                for i in 0..SIDES {
+                    self.wide[*b as usize + r][i] += by[r][i];
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn backward_many(&mut self, k: usize) {
+        let step = self.steps[k];
+        let (own, rows) = (step.own, step.rows);
+        let panel = &self.panels[step.panel..step.panel + rows * own];
+        let x = &mut self.wide_part[..rows];
+        for (k, d) in self.inverse[step.first..step.first + own].iter().enumerate() {
+            x[k] = self.wide[step.first + k].map(|y| y * d);
+        }
+        let below = &self.below[step.below..step.below + step.rest() / 3];
+        for (b, to) in below.iter().zip(x[own..].as_chunks_mut::<3>().0) {
+            to.copy_from_slice(&self.wide[*b as usize..*b as usize + 3]);
+        }
+        for (k, column) in panel.chunks_exact(rows).enumerate().rev() {
+            let mut sum = x[k];
+            for (x, l) in x[k + 1..].iter().zip(&column[k + 1..]) {
+                for i in 0..SIDES {
+                    sum[i] -= l * x[i];
+                }
+            }
+            x[k] = sum;
+        }
+        self.wide[step.first..step.first + own].copy_from_slice(&x[..own]);
+    }
+
+    #[inline(always)]
+    fn substitute(&mut self) {
+        for k in 0..self.steps.len() {
+            self.forward(k);
+        }
+        for k in (0..self.steps.len()).rev() {
+            self.backward(k);
         }
     }
 
@@ -242,7 +361,9 @@ impl Factor {
         x[own..].fill(0.0);
         for (k, column) in panel.chunks_exact(rows).enumerate() {
             let by = x[k];
-            x[k + 1..].iter_mut().zip(&column[k + 1..]).for_each(|(x, l)| *x -= l * by);
+            for (x, l) in x[k + 1..].iter_mut().zip(&column[k + 1..]) {
+                *x -= l * by;
+            }
         }
         self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
         let below = &self.below[step.below..step.below + step.rest() / 3];
@@ -269,6 +390,39 @@ impl Factor {
             x[k] -= dot(&column[k + 1..], &x[k + 1..]);
         }
         self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
+    }
+}
+
+/// Work that is done in wide registers, where there are any. As a closure it would be compiled without them: what calls a
+/// closure that borrows is a function of its own, and nobody can ask for that one to be inlined.
+struct Eliminate<'a>(&'a mut Factor);
+struct Substitute<'a>(&'a mut Factor);
+struct SubstituteMany<'a>(&'a mut Factor);
+
+impl pulp::WithSimd for Eliminate<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        self.0.eliminate_all()
+    }
+}
+
+impl pulp::WithSimd for Substitute<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.0.substitute();
+    }
+}
+
+impl pulp::WithSimd for SubstituteMany<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.0.substitute_many();
     }
 }
 
@@ -386,6 +540,16 @@ mod tests {
         }
         let mut flat: Vec<f64> = b.iter().flat_map(|b| b.to_array()).collect();
         f.solve(&mut flat);
+        // Eleven at a time, the third of which is the one that is known.
+        let mut many: Vec<f64> = (0..11 * b.len() * 3).map(|_| r.next()).collect();
+        let own = 6 * b.len()..9 * b.len();
+        many[own.clone()].iter_mut().zip(b.iter().flat_map(|b| b.to_array())).for_each(|(m, b)| *m = b);
+        f.solve_many(&mut many);
+        flat.iter_mut().zip(&many[own]).for_each(|(x, m)| {
+            if (*x - m).abs() > 1e-9 {
+                *x = f64::INFINITY
+            }
+        });
         let off = x.iter().zip(flat.chunks_exact(3)).map(|(x, y)| x.distance(Vector::from_slice(y)));
         off.fold(0.0, f64::max)
     }
@@ -423,6 +587,29 @@ mod tests {
         let (all, at) = (30_u32, (0..30).map(|_| r.vector()).collect::<Vec<_>>());
         let pairs: Vec<[u32; 2]> = (0..all).flat_map(|a| (a + 1..all).map(move |b| [a, b])).collect();
         assert!(error(&at, &pairs, &mut r) < 1e-9, "everyone with everyone");
+    }
+
+    /// A sheet that lies in layers couples vertices that nothing separates: such a factor is not even laid out.
+    #[test]
+    fn takes_no_more_work_than_it_may() {
+        let n = 24_u32;
+        let at: Vec<Vector> =
+            (0..n * n).map(|k| Vector::new(f64::from(k % n), 0.0, f64::from(k / n))).collect();
+        let mut pairs: Vec<[u32; 2]> = (1..n * n).filter(|k| k % n > 0).map(|k| [k - 1, k]).collect();
+        pairs.extend((n..n * n).map(|k| [k - n, k]));
+        let mut f = Factor::default();
+        f.analyse(&at, &pairs);
+        let most = 3.0 * f.work();
+        assert!(f.analyse_within(&at, &pairs, most).is_some());
+        let mut r = Random(3);
+        for _ in 0..n * n {
+            let [a, b] = [r.next(), r.next()].map(|x| (x * f64::from(n * n)) as u32);
+            if a != b && !pairs.contains(&[a.min(b), a.max(b)]) {
+                pairs.push([a.min(b), a.max(b)]);
+            }
+        }
+        assert!(f.analyse_within(&at, &pairs, most).is_none());
+        assert!(f.work() < most, "the factor that there was stays");
     }
 
     #[test]

@@ -48,6 +48,12 @@ impl Guest {
         known.unwrap_or(guests.len() - 1) as u32
     }
 
+    /// Takes back what a vertex was given: an impulse times the step, at the end of an arm.
+    pub fn recoil(&mut self, push: Vector, arm: Vector) {
+        self.moved[0] -= push / self.mass;
+        self.moved[1] -= self.inertia.inverse() * arm.cross(push);
+    }
+
     pub fn pose(&self) -> Pose {
         Pose::from_parts(self.center + self.moved[0], (exp(self.moved[1]) * self.rotation).normalize())
     }
@@ -154,9 +160,7 @@ impl Soft {
                 }
             }
         }
-        for column in self.contacts.border.chunks_exact_mut(n.max(1)) {
-            self.factor.solve(column);
-        }
+        self.factor.solve_many(&mut self.contacts.border);
         for (node, g, c) in &couplings {
             for j in 0..size {
                 let x = &self.contacts.border[j * n + 3 * node..j * n + 3 * node + 3];
@@ -206,6 +210,11 @@ impl Soft {
     /// Remembers where they are.
     pub(super) fn keep_guests(&mut self) {
         self.contacts.guests.iter_mut().for_each(|g| g.before = g.moved);
+    }
+
+    /// Puts them back where they were remembered.
+    pub(super) fn restore_guests(&mut self) {
+        self.contacts.guests.iter_mut().for_each(|g| g.moved = g.before);
     }
 
     /// Moves guests by this share of the last correction from where they were.

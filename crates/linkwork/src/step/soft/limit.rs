@@ -7,6 +7,8 @@ use crate::state::State;
 
 /// So many times stiffer than springs and masses are what holds a limit; the rest is left to the multipliers.
 const STIFFER: f64 = 300.0;
+/// The same for large sheets: what is heavy and caught by long chains of springs stretches all of them a little.
+const MUCH_STIFFER: f64 = 10000.0;
 /// How much stiffer a limit gets that multipliers do not hold, and how stiff at most.
 const TIGHTER: f64 = 10.0;
 const STIFFEST: f64 = 1e6;
@@ -25,6 +27,7 @@ impl Soft {
     /// How long springs may be at the end of the step, and how stiff that is held.
     pub(super) fn begin_limits(&mut self, c: &StepConfig) {
         let h = self.h;
+        let stiffer = if self.is_large() { MUCH_STIFFER } else { STIFFER };
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             p.longest = line.longest;
             if p.l0 > line.longest + 10.0 * c.tolerance {
@@ -33,7 +36,7 @@ impl Soft {
             let own = line.nodes.iter().filter(|n| **n != NONE).map(|n| self.masses[*n as usize]);
             let mass = own.fold(f64::INFINITY, f64::min);
             p.stiffer = if p.longest.is_finite() {
-                STIFFER * (0.5 * line.stiffness + line.damping / h + 2.0 * mass / (h * h))
+                stiffer * (0.5 * line.stiffness + line.damping / h + 2.0 * mass / (h * h))
             } else {
                 0.0
             };
@@ -43,12 +46,15 @@ impl Soft {
     /// Springs and contacts that gave way are held by more; if it is to be `strict`, also those that are held by too much.
     /// True when there are none.
     pub(super) fn tighten(&mut self, c: &StepConfig, strict: bool) -> bool {
-        let mut tight = true;
+        let (mut tight, large) = (true, self.carries_over());
         for (line, p) in self.lines.iter().zip(&mut self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             let give = (0.5 * c.tolerance).max(GIVE * line.length);
             let beyond = p.l1 - p.longest;
             if beyond > give || (strict && p.held > 0.0 && beyond < -give) {
                 tight = false;
+                if large {
+                    continue;
+                }
                 let most = STIFFEST / STIFFER * p.stiffer;
                 if p.multiplier > 0.0 && p.stiffer * TIGHTER <= most {
                     p.stiffer *= TIGHTER;
@@ -60,9 +66,23 @@ impl Soft {
         self.tighten_touch(c, strict) && tight
     }
 
+    /// Large sheets take the multipliers of their limits along from round to round: there are too many
+    /// limits to wait for the rest to come to an end, and what is held by much does not get stiffer on top of that.
+    pub(super) fn carries_over(&self) -> bool {
+        self.is_large()
+    }
+
+    /// What limits hold with now is what they begin with in the next round.
+    pub(super) fn carry_over(&mut self) {
+        for p in self.pulls.iter_mut().filter(|p| p.taut) {
+            p.multiplier = p.held;
+        }
+    }
+
     /// What is over its limit, or lacks distance, is so by no more than what can be made good later.
     pub(super) fn is_bearable(&mut self, c: &StepConfig) -> bool {
-        let over = |(l, p): (&Line, &Pull)| p.l1 - p.longest > (10.0 * c.tolerance).max(BEARABLE * l.length);
+        let least = if self.is_large() { c.tolerance } else { 10.0 * c.tolerance };
+        let over = |(l, p): (&Line, &Pull)| p.l1 - p.longest > least.max(BEARABLE * l.length);
         let limited = self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite());
         let bearable = !limited.into_iter().any(over);
         self.report_limits();

@@ -1,23 +1,77 @@
-//! Momenta to rounding: what Newton's method left open is taken back as a motion of the whole body.
+//! Momenta to rounding: what Newton's method left open is taken back as a motion of the whole.
+//!
+//! The whole is what springs hold together. A vertex that is torn off and falls is no part of the sheet any more: turning with it,
+//! at the end of an arm that gets longer and longer, it would be thrown away.
 
 use super::calm::turned_by;
 use super::contact::Near;
-use super::{NONE, Soft};
+use super::{Line, NONE, Pull, Soft};
 use crate::math::Vector;
 
+/// Nodes that springs hold together, and their springs, both in order.
+#[derive(Default)]
+pub(super) struct Piece {
+    pub nodes: Vec<usize>,
+    lines: Vec<usize>,
+}
+
+impl Piece {
+    pub fn has(&self, node: usize) -> bool {
+        self.nodes.binary_search(&node).is_ok()
+    }
+}
+
 impl Soft {
+    /// Finds the pieces. What no spring holds is none: there is nothing that could push it from nowhere.
+    pub(super) fn find_pieces(&mut self) {
+        let mut roots: Vec<usize> = (0..self.solids.len()).collect();
+        let root = |roots: &mut Vec<usize>, mut n: usize| {
+            while roots[n] != n {
+                roots[n] = roots[roots[n]];
+                n = roots[n];
+            }
+            n
+        };
+        for line in self.lines.iter().filter(|l| !l.nodes.contains(&NONE)) {
+            let [a, b] = line.nodes.map(|n| root(&mut roots, n as usize));
+            roots[a.max(b)] = a.min(b);
+        }
+        let mut places = vec![usize::MAX; roots.len()];
+        self.pieces.clear();
+        for (k, line) in self.lines.iter().enumerate() {
+            let Some(n) = line.nodes.into_iter().find(|n| *n != NONE) else { continue };
+            let r = root(&mut roots, n as usize);
+            if places[r] == usize::MAX {
+                places[r] = self.pieces.len();
+                self.pieces.push(Piece::default());
+            }
+            self.pieces[places[r]].lines.push(k);
+        }
+        for n in 0..places.len() {
+            let r = root(&mut roots, n);
+            if places[r] != usize::MAX {
+                self.pieces[places[r]].nodes.push(n);
+            }
+        }
+    }
+
+    /// Springs of a piece, as they are and in the course of the step.
+    pub(super) fn lines_of<'a>(&'a self, piece: &'a Piece) -> impl Iterator<Item = (&'a Line, &'a Pull)> {
+        piece.lines.iter().map(|k| (&self.lines[*k], &self.pulls[*k]))
+    }
+
     /// Adds to the impulses after the middle of the step what cancels the sum and the torque of forces from nowhere: those
     /// that Newton's method left, and those of springs that collapsed.
     pub(super) fn keep_momentum(&self, half: &mut [Vector]) {
-        for body in &self.bodies {
-            let (mass, center, inertia) = self.whole(body);
+        for piece in &self.pieces {
+            let (mass, center, inertia) = self.whole(piece);
             if !(mass > 0.0) {
                 continue;
             }
-            let (mut push, mut twist) = (Vector::ZERO, self.unbalanced(body));
+            let (mut push, mut twist) = (Vector::ZERO, self.unbalanced(piece));
             // Beside surfaces, which take momentum, what they push with is known no better than what is left open.
-            let touches = self.contacts.near.iter().any(|n| n.push > 0.0 && self.is_pushed(n, body));
-            for n in body.clone().filter(|_| !touches) {
+            let touches = self.contacts.near.iter().any(|n| n.push > 0.0 && self.is_pushed(n, piece));
+            for n in piece.nodes.iter().copied().filter(|_| !touches) {
                 let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
                 let left = had - self.outer[n] - self.inner[n];
                 push += left;
@@ -27,22 +81,21 @@ impl Soft {
             if !push.is_finite() {
                 continue;
             }
-            for n in body.clone() {
+            for &n in &piece.nodes {
                 half[n] -= (push / mass + spin.cross(self.x[n] - center)) * self.masses[n];
             }
         }
     }
 
-    /// Does this row push a body from outside? Its own layers push each other.
-    pub(super) fn is_pushed(&self, near: &Near, body: &std::ops::Range<usize>) -> bool {
-        let inside = |(n, _): (usize, f64)| body.contains(&n);
+    /// Does this row push a piece from outside? Its own layers push each other.
+    pub(super) fn is_pushed(&self, near: &Near, piece: &Piece) -> bool {
+        let inside = |(n, _): (usize, f64)| piece.has(n);
         near.moving().any(inside) && (!near.is_layer() || !near.moving().all(inside))
     }
 
     /// Torque of the two halves of springs that do not cancel.
-    fn unbalanced(&self, body: &std::ops::Range<usize>) -> Vector {
-        let own = |n: u32| n != NONE && body.contains(&(n as usize));
-        let pairs = self.lines.iter().zip(&self.pulls).filter(|(l, _)| own(l.nodes[0]) && own(l.nodes[1]));
+    fn unbalanced(&self, piece: &Piece) -> Vector {
+        let pairs = self.lines_of(piece).filter(|(l, _)| !l.nodes.contains(&NONE));
         let torque = pairs.map(|(_, p)| -(p.d0.cross(p.first) + p.d1.cross(p.second)));
         torque.sum()
     }

@@ -148,6 +148,15 @@ impl Fronts {
         fronts
     }
 
+    /// Multiplications that a factorisation takes, about.
+    pub fn work(&self) -> f64 {
+        let of = |f: &Front| {
+            let (own, rest) = (3.0 * f64::from(f.count), 3.0 * f.below.len() as f64);
+            own * (own * own / 6.0 + 0.5 * own * rest + 0.5 * rest * rest)
+        };
+        self.list.iter().map(of).sum()
+    }
+
     /// Neighbours in the order of elimination that share their rows, or nearly, become one front.
     fn gather(&mut self, rows: &[Vec<u32>]) {
         let mut open: Vec<Front> = Vec::new();

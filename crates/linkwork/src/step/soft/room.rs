@@ -2,7 +2,8 @@
 //!
 //! A new pattern wants a new analysis, which takes about as long as a factorisation; so room is made for all rows that are
 //! close to acting, a few times in a step at most. A row without room is outweighed on the diagonal, which is right but
-//! slower. Every step begins with the springs' own pattern, and the last wider one is kept beside it: which of them a step has, and
+//! takes more rounds: so it is where a sheet lies in so many layers that nothing separates its vertices any more, and a factor with
+//! room for all of them would take seconds. Every step begins with the springs' own pattern, and the last wider one is kept beside it: which of them a step has, and
 //! so the order of its sums, depends on nothing but the state that it starts from.
 
 use super::Soft;
@@ -11,6 +12,9 @@ use super::factor::{Factor, Place};
 
 /// So often in a step.
 const TIMES: usize = 3;
+/// Room may make a factorisation take so many times its work, and this many multiplications in any case.
+const DEARER: f64 = 3.0;
+const CHEAP: f64 = 2e7;
 
 /// A pattern of the matrix.
 #[derive(Default)]
@@ -23,15 +27,17 @@ pub(super) struct Room {
 }
 
 impl Soft {
-    /// Lays out the matrix for the pairs in `coupled`.
-    pub(super) fn lay_out(&mut self) {
-        self.pairs = self.factor.analyse(&self.seats, &self.coupled);
+    /// Lays out the matrix for the pairs in `coupled`. False: factoring it would take more work than this, and nothing has changed.
+    pub(super) fn lay_out(&mut self, most: f64) -> bool {
+        let Some(pairs) = self.factor.analyse_within(&self.seats, &self.coupled, most) else { return false };
+        self.pairs = pairs;
         self.own.clear();
         let mut all = self.coupled.iter().enumerate();
         for pair in &self.springs {
             let at = all.find(|(_, p)| *p == pair).map_or(0, |(k, _)| k);
             self.own.push(at as u32);
         }
+        true
     }
 
     /// Where two nodes are coupled in the matrix.
@@ -59,12 +65,20 @@ impl Soft {
         }
         wanted.sort_unstable();
         wanted.dedup();
+        let was_wide = self.is_wide;
         if !std::mem::replace(&mut self.is_wide, true) {
             self.swap_rooms();
         }
         if self.coupled != wanted {
-            self.coupled.clone_from(&wanted);
-            self.lay_out();
+            let most = (DEARER * self.spare.factor.work()).max(CHEAP);
+            let before = std::mem::replace(&mut self.coupled, wanted.clone());
+            if !self.lay_out(most) {
+                self.coupled = before;
+                self.widened = TIMES;
+                if !was_wide {
+                    self.narrow_pattern();
+                }
+            }
         }
         self.wanted = wanted;
     }
@@ -72,6 +86,10 @@ impl Soft {
     /// Back to the pattern of the springs.
     pub(super) fn narrow(&mut self) {
         self.widened = 0;
+        self.narrow_pattern();
+    }
+
+    fn narrow_pattern(&mut self) {
         if std::mem::take(&mut self.is_wide) {
             self.swap_rooms();
         }
