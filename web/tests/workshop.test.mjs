@@ -21,7 +21,11 @@ const show = async (content, build = true) => {
   const name = `work-${++scenes}`;
   await page.evaluate(([name, text]) => linkwork.app.ask({ 'open-text': { name, text } }), [name, content]);
   await ready(page, name);
-  await page.evaluate((on) => linkwork.build.toggle(on), build);
+  // Whatever tool the last test drew with: clicks select.
+  await page.evaluate(async (on) => {
+    await linkwork.build.toggle(on);
+    linkwork.build.choose('select');
+  }, build);
   await frames(page, 2);
   await drawn(page, 2);
 };
