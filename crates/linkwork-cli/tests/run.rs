@@ -67,6 +67,8 @@ fn the_report_has_every_field_of_the_contract() {
         ("dt", 1.0 / 60.0),
         ("steps", 120.0),
         ("missed_steps", 0.0),
+        ("limits.rows_max", 0.0),
+        ("unresolved_springs", 0.0),
     ] {
         assert_eq!(number(&r, path), value, "{path}");
     }
@@ -293,6 +295,20 @@ fn the_same_on_any_number_of_threads_and_every_time() {
         assert_eq!(hash(&[]), first, "{scene}: again");
         assert_ne!(hash(&["--substeps", "2"]), first, "{scene}: pieces make a difference");
     }
+}
+
+#[test]
+fn limits_and_springs_that_are_too_fast_are_told() {
+    let scene = "solid arm: shape capsule 0.05 from 0 0 0 to 1 0 0; mass 1; end
+        joint j: pin; object2 arm; at 0 0 0 axis 0 0 1; limit r1 -1 1; end
+        particle p: mass 1; at 3 0 0; end
+        spring s: object2 p; hinge 3 1 0 0 0 0; length 1; stiffness 1e6; end";
+    let run = linkwork_with(&["run", "-", "--seconds", "1", "--json"], scene.as_bytes());
+    let r = run.json();
+    assert_eq!((number(&r, "limits.rows_max"), number(&r, "unresolved_springs")), (1.0, 1.0));
+    assert!(number(&r, "limits.residual_max") <= 1e-6, "{}", r["limits"]);
+    let run = linkwork_with(&["run", "-", "--seconds", "1"], scene.as_bytes());
+    assert!(run.stdout.contains("faster than the step can show"), "{}", run.stdout);
 }
 
 /// One ball held at two places: it cannot be, and the user decides what then.
