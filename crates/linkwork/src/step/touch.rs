@@ -24,7 +24,7 @@ mod tally;
 use super::{IslandWork, StepConfig};
 use crate::contact::{CoatStep, Collider, Colliders, ContactKey, ContactReport, Narrow, Point, Surface};
 use crate::math::{Pose, Rotation, Vector};
-use crate::rows::{Ask, HalfRow, Masses, NOTHING};
+use crate::rows::{Ask, HalfRow, Masses};
 use crate::solve::{
     ConeProblem, ConeReport, Cones, FreeSolids, Heap, Jointed, JointedScratch, Lower, UpperRows, Work,
 };
@@ -158,6 +158,8 @@ pub(crate) struct Touch {
     /// Rows with bounds that take part in the solve, and those that do not yet.
     bounds: Vec<usize>,
     resting: Vec<usize>,
+    /// Those that took part in the solve before.
+    last_bounds: Vec<usize>,
     cones: Cones,
     jointed: JointedScratch,
     before: Vec<[f64; 6]>,
@@ -413,16 +415,20 @@ impl Touch {
         lambda: &[f64],
         dq: &[[f64; 6]],
     ) {
-        let before = std::mem::take(&mut self.bounds);
+        std::mem::swap(&mut self.bounds, &mut self.last_bounds);
+        self.bounds.clear();
         self.resting.clear();
-        if bounded {
-            let acts = |r: &usize| !below[*r] && !asks.get(*r).unwrap_or(&NOTHING).is_nothing();
-            let (taken, resting) = (0..rows.len()).filter(acts).partition(|r| {
-                lambda[*r] != 0.0 || asks[*r].lacks(row_change(rows, *r, |s, k| dq[s][k])) > 0.0
-            });
-            (self.bounds, self.resting) = (taken, resting);
+        for r in (0..rows.len()).filter(|r| bounded && !below[*r]) {
+            match asks.get(r) {
+                Some(ask) if !ask.is_nothing() => {
+                    let crossed = || ask.lacks(row_change(rows, r, |s, k| dq[s][k])) > 0.0;
+                    let to = if lambda[r] != 0.0 || crossed() { &mut self.bounds } else { &mut self.resting };
+                    to.push(r);
+                }
+                _ => {}
+            }
         }
-        self.known &= before == self.bounds;
+        self.known &= self.last_bounds == self.bounds;
     }
 
     /// Bounds that the motion would pass take part from here on. True when there are any.
