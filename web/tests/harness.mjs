@@ -109,7 +109,12 @@ export const frame = async (page) => {
 };
 
 export const settings = (page) => page.evaluate(() => window.linkwork.app.settings);
-export const command = (page, c) => page.evaluate((c) => window.linkwork.app.connection.request('command', c), c);
+/** Tells the session something. The answer overtakes frames: after a reset the one on show may be of the time before. */
+export const command = async (page, c) => {
+  const answer = await page.evaluate((c) => window.linkwork.app.connection.request('command', c), c);
+  if (c.do === 'reset') await frames(page, 2);
+  return answer;
+};
 
 /** Where a point of a solid's frame is on the page. */
 export const onPage = (page, solid, point) =>
