@@ -43,7 +43,8 @@ test('a skin is drawn instead of the solids beneath it, and moves with them', as
   assert.ok((await green()) > 2000);
   const before = await tail();
   assert.ok(apart(before.seen, before.due) < 1e-4, JSON.stringify(before));
-  await command(page, { do: 'step', count: 70 });
+  // It slides to the right; later it cracks like a whip, and where it is then hangs on the last digit.
+  await command(page, { do: 'step', count: 24 });
   await frames(page, 3);
   await drawn(page, 2);
   const later = await tail();
