@@ -49,6 +49,7 @@ mod session_guard;
 mod session_hands;
 mod session_monkey;
 mod session_promises;
+mod session_slow;
 mod session_speed;
 mod skins;
 mod snapshots;

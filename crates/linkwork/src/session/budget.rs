@@ -11,6 +11,8 @@ use super::command::Policy;
 use super::grip::Grip;
 use super::report::Effort;
 use super::tick::Done;
+use crate::joint::Joint;
+use crate::step::Workspace;
 use std::cell::Cell;
 
 /// Real seconds after which a hand that did not move counts as still.
@@ -32,6 +34,9 @@ const LEAST_ASKS: f64 = 100.0;
 /// that contradict each other under an iterative solver, in pieces of pieces, held a step of `walker` for six seconds.
 const PATIENCE: usize = 1_000_000;
 const LEAST_PATIENCE: usize = 2000;
+/// A vertex of a soft body weighs as much as so many joints: a question is a round of its Newton's method.
+const SOFT_WEIGHT: usize = 10;
+const LEAST_SOFT_PATIENCE: usize = 200;
 const MOST_PATIENCE: usize = 20_000;
 
 /// Iterations that an iterative solver gets at the least: "2 geometrical iterations each of them involving 5 conjugate
@@ -41,6 +46,8 @@ const LEAST_SOLVER_ITERATIONS: f64 = 5.0;
 /// Geometric iterations that following a hand takes at the least: the step's own, one towards the hand, one that closes
 /// what it opened. Each has a factorisation.
 const LEAST_FOLLOWING: f64 = 3.0;
+/// Without one: below it joints open for all to see.
+const LEAST_ITERATIONS: f64 = 2.0;
 /// What a geometric iteration is thought to cost per joint before one was measured, seconds.
 const GUESS: f64 = 1e-6;
 /// How far below its last measurement an exact iteration is thought to cost after a while, since the machine may have been
@@ -72,6 +79,8 @@ pub(super) struct Cost {
     solver_iteration: f64,
     /// Between two questions whether the time is up.
     ask: f64,
+    /// Of a whole step.
+    step: f64,
     /// Share of `iteration` that one is thought to cost by now.
     hope: f64,
     /// Steps that were measured.
@@ -93,6 +102,7 @@ impl Cost {
         blend(&mut self.iteration, done.iterations);
         blend(&mut self.solver_iteration, done.solver_iterations);
         blend(&mut self.ask, done.asks);
+        blend(&mut self.step, 1);
     }
 }
 
@@ -110,10 +120,13 @@ impl Session {
     pub(super) fn plan(&self, due: u32, posing: bool) -> Plan {
         let s = &self.settings;
         let moves = !self.grips.is_empty() && self.since_drag < STILL;
-        let coarse = s.policy == Policy::CoarseWhileDragging && moves;
+        // Springs as stiff as those of cloth are solved or they explode, and then a step costs thousands of times as much:
+        // time goes slower instead.
+        let soft = !self.base.softs().is_empty();
+        let coarse = s.policy == Policy::CoarseWhileDragging && moves && !soft;
         let mut effort = Effort {
             coarse,
-            substeps: if s.budget_ms.is_some() { BUDGET_SUBSTEPS } else { SUBSTEPS },
+            substeps: if s.budget_ms.is_some() && !soft { BUDGET_SUBSTEPS } else { SUBSTEPS },
             ..self.full_effort()
         };
         if coarse {
@@ -127,16 +140,10 @@ impl Session {
                 let follows = posing || self.grips.iter().any(Grip::is_pin);
                 let most = if follows { LEAST_FOLLOWING } else { 1.0 };
                 let beyond = BEYOND * share < most * self.hoped_iteration();
-                if !self.base.softs().is_empty() {
-                    // Springs as stiff as those of cloth are solved or they explode: time goes slower instead.
-                    let iterations = effort.iterations.min(COARSE_ITERATIONS);
-                    let plan = self.plan_exact(effort, share);
-                    let iterations = plan.effort.iterations.max(iterations);
-                    Plan { effort: Effort { iterations, ..plan.effort }, least: beyond, ..plan }
-                } else if beyond {
-                    self.plan_rough(effort, share)
-                } else {
-                    self.plan_exact(effort, share)
+                match (soft, beyond) {
+                    (true, least) => Plan { effort, squeezed: false, least },
+                    (_, true) if self.may_be_rough() => self.plan_rough(effort, share),
+                    (_, least) => Plan { least, ..self.plan_exact(effort, share, follows) },
                 }
             }
             _ => Plan { effort, squeezed: false, least: false },
@@ -152,11 +159,25 @@ impl Session {
         }
     }
 
+    /// Do passes over the rows cost less than a factorisation? Limits and contacts ask for the response of all joints to
+    /// each of theirs, which takes passes without end: a rough step of `acrobats` took 500 ms, an exact one 2.
+    fn may_be_rough(&self) -> bool {
+        let bounds = |j: &Joint| {
+            j.limits.iter().any(|l| !l.range.is_point())
+                || j.twist.is_some_and(|t| !t.range.is_point())
+                || j.drives.iter().any(|d| d.max_force.is_finite())
+        };
+        Workspace::contact_count(&self.state) == 0
+            && !self.base.joints().iter().any(bounds)
+            && !(self.rough_cost.step > self.cost.step)
+    }
+
     /// Fewer iterations.
-    fn plan_exact(&self, mut effort: Effort, share: f64) -> Plan {
+    fn plan_exact(&self, mut effort: Effort, share: f64, follows: bool) -> Plan {
         let wanted = effort;
         if self.cost.iteration > 0.0 {
-            let affordable = (share / self.cost.iteration).floor().clamp(1.0, 1e5) as u32;
+            let least = if follows { LEAST_FOLLOWING } else { LEAST_ITERATIONS };
+            let affordable = (share / self.cost.iteration).floor().clamp(least, 1e5) as u32;
             effort.iterations = effort.iterations.min(affordable);
             // An iterative solver is cut short as well; a factorisation has nothing to cut.
             if !self.solver().is_exact() && self.cost.solver_iteration > 0.0 {
@@ -223,6 +244,9 @@ impl Session {
     }
 
     fn patience(&self) -> u32 {
-        (PATIENCE / self.base.joints().len().max(1)).clamp(LEAST_PATIENCE, MOST_PATIENCE) as u32
+        let vertices: usize = self.base.softs().iter().map(|s| s.range().len()).sum();
+        let least = if vertices > 0 { LEAST_SOFT_PATIENCE } else { LEAST_PATIENCE };
+        let work = self.base.joints().len() + SOFT_WEIGHT * vertices;
+        (PATIENCE / work.max(1)).clamp(least, MOST_PATIENCE) as u32
     }
 }

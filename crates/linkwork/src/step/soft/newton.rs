@@ -50,6 +50,9 @@ impl Soft {
                 value = self.evaluate(held);
                 (stale, last, round) = (true, f64::INFINITY, 0);
             }
+            if self.report.rounds > 0 && c.out_of_time.is_some_and(|over| over()) {
+                break;
+            }
             round += 1;
             let (eps, most) = self.accuracy();
             self.report.rounds += 1;
