@@ -5,6 +5,7 @@ mod classics;
 mod cloth;
 mod cloth_forms;
 mod cloth_hostile;
+mod cloth_pins;
 mod cloth_tear;
 mod cloth_wind;
 mod common;

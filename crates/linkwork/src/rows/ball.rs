@@ -21,7 +21,7 @@ pub(super) struct Ball {
 }
 
 /// Locks a point, rigidly and with any force, and nothing else.
-pub(super) fn is_ball(j: &Joint) -> bool {
+pub(crate) fn is_ball(j: &Joint) -> bool {
     j.lock == Mask::POINT
         && super::fill::count(j) == 3
         && j.counted_ranges().next().is_none()

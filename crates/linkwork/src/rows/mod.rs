@@ -22,6 +22,7 @@ pub(crate) mod tests;
 
 pub use ask::{Ask, Push};
 pub(crate) use ask::{NOTHING, Seen, Stage, ask, midpoint_give};
+pub(crate) use ball::is_ball;
 pub(crate) use fill::{Ends, count as row_count, frame_twist};
 pub use key::{RowKey, Source};
 pub use masses::Masses;

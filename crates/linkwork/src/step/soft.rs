@@ -37,6 +37,7 @@ mod limit;
 mod momentum;
 mod newton;
 mod order;
+mod pins;
 mod polish;
 mod room;
 mod surface;
@@ -47,7 +48,7 @@ use super::free::Wrench;
 use super::{IslandWork, StepConfig};
 use crate::math::Vector;
 use crate::mechanism::Mechanism;
-use crate::rows::Masses;
+use crate::rows::{Masses, Rows};
 use crate::solve::Lower;
 use crate::state::State;
 pub(crate) use contact::{Contacts, Obstacle};
@@ -267,6 +268,8 @@ pub(crate) struct Soft {
     /// Stiffness around each node.
     around: Vec<f64>,
     wind: wind::Wind,
+    /// Vertices that are held by what no sheet moves.
+    pins: Vec<pins::Pin>,
     pub contacts: Contacts,
     couplings: Vec<(usize, usize, [[f64; 6]; 3])>,
     pub report: SoftReport,
@@ -404,13 +407,24 @@ impl Soft {
     }
 
     /// Where the vertices go if others push with these impulses; makes the impulses all that pushes them. `held` are the
-    /// poses of all solids at the end of the step, as far as those that are no vertices go. False: no answer was found.
-    pub fn place(&mut self, held: &State, impulses: &mut [Wrench], c: &StepConfig) -> bool {
+    /// poses of all solids at the end of the step, as far as those that are no vertices go; `lambda`, the multipliers of `rows`,
+    /// of which those of [`pins`] are found. False: no answer was found.
+    pub fn place(
+        &mut self,
+        m: &Mechanism,
+        held: &State,
+        impulses: &mut [Wrench],
+        rows: &Rows,
+        lambda: &mut [f64],
+        c: &StepConfig,
+    ) -> bool {
         for (n, &i) in self.solids.iter().enumerate() {
             self.outer[n] = impulses[i as usize].linear;
         }
         self.place_guests(held);
+        self.hold_pins(m, held, rows, lambda);
         let found = self.solve(held, c);
+        self.let_pins_go(rows, lambda);
         for (n, &i) in self.solids.iter().enumerate() {
             impulses[i as usize].linear = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
         }

@@ -132,6 +132,7 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
     if !w.soft.is_empty() {
         let pull = m.gravity.length() + w.soft.begin_wind(m, s, h);
         w.soft.begin(s, &w.masses, &w.wrenches, pull, c, h);
+        w.soft.find_pins(m, &w.rows, &w.masses);
         w.levels.forget_factor();
     }
     s.time = end;
@@ -198,7 +199,7 @@ fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork) -> bool {
         return false;
     }
     let factors = w.soft.report.factors;
-    let found = w.soft.place(s, &mut w.impulses, piece.c);
+    let found = w.soft.place(piece.m, s, &mut w.impulses, &w.rows, &mut w.lambda, piece.c);
     if w.soft.report.factors != factors {
         w.levels.forget_factor();
     }
@@ -504,9 +505,11 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     note_speeds(s, w);
     if half == Half::Second {
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
+        w.soft.hold_pin_speeds(s);
         w.soft.calm(s, &w.masses);
         w.soft.stop(s);
         w.soft.settle_touch(s, &w.masses);
+        w.soft.let_pin_speeds_go(s);
     }
     w.stop(c, clock, |t| &mut t.motion);
     raise_taut(s, w, h);
@@ -514,8 +517,9 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     // What pushed in the first half.
     let mut pushed = std::mem::take(&mut w.best);
     pushed.clone_from(&w.lambda);
-    if half == Half::None {
-        pushed.fill(0.0);
+    match half {
+        Half::None => pushed.fill(0.0),
+        _ => w.soft.add_late_pushes(&w.rows, &mut pushed),
     }
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);

@@ -109,6 +109,7 @@ impl Soft {
     /// What touches begins from where it was: `Phi` only falls from there, so that nothing is gained however soon it ends.
     fn start_over(&mut self, held: &State) {
         self.x.clone_from(&self.start);
+        self.seat_pins();
         self.stop_guests();
         self.contacts.forget();
         self.place_obstacles(held);
@@ -145,6 +146,7 @@ impl Soft {
             && !self.contacts.near.iter().any(Near::comes_out);
         if gained {
             self.x.clone_from(&self.start);
+            self.seat_pins();
             self.right.fill(0.0);
             self.stop_guests();
             self.evaluate(held);
