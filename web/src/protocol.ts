@@ -159,6 +159,8 @@ export interface SceneMessage {
   /** Vertices of soft bodies among them; they are not on the wire, see `withVertices`. */
   solids: SolidInfo[];
   softs: SoftInfo[];
+  /** How fast the air of the scene's text moves; null: there is none. */
+  wind: Vec3 | null;
   joints: JointInfo[];
   springs: SpringInfo[];
   skins: SkinInfo[];
@@ -200,6 +202,8 @@ export interface Settings {
   /** Of all surfaces; absent: what the materials say. */
   friction?: number;
   bounce?: number;
+  /** How fast the air around soft bodies moves; absent: what the scene says. */
+  wind?: Vec3;
   /** Edits that can be taken back, and done again. */
   undo: number;
   redo: number;

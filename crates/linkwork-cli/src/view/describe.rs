@@ -78,6 +78,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
         "radius": figure.radius,
         "solids": solids,
         "softs": softs,
+        "wind": s.mechanism.air().map(|a| a.wind.to_array()),
         "joints": joints,
         "springs": m.springs().iter().map(describe_spring).collect::<Vec<_>>(),
         "skins": skins.iter().map(describe_skin).collect::<Vec<_>>(),
