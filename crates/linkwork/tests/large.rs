@@ -10,13 +10,16 @@ use linkwork::{Mechanism, State, StepConfig, StepReport, Vector, Workspace, step
 /// Beyond a spring's limit: what the engine promises.
 const EXCESS: f64 = 1e-4;
 
-/// Runs a scene and shows every step; limits hold at each of them, and nothing is refused.
+/// Runs a scene and shows every step; limits hold at each of them, nothing is refused, and nothing is in anything else: a vertex keeps
+/// half of the thickness from what it touches, of which some may give way and never all.
 fn run(m: &Mechanism, seconds: f64, mut see: impl FnMut(&State, &StepReport)) -> State {
     let (mut s, mut w, c) = (State::new(m), Workspace::default(), StepConfig::default());
+    let room = m.softs().iter().map(|b| 0.5 * b.mesh.thickness).fold(f64::INFINITY, f64::min);
     for k in 0..(seconds / c.dt).round() as usize {
         let r = step(m, &mut s, &mut w, &c);
         assert!(r.rejected.is_none() && !r.missed, "step {k}: {r:?}");
         assert!(r.soft.excess <= EXCESS, "step {k}: {:?}", r.soft);
+        assert!(r.soft.penetration < 0.8 * room, "step {k}: {:?}", r.soft);
         see(&s, &r);
     }
     s
@@ -116,7 +119,7 @@ fn the_ball_is_squeezed_flat_and_comes_back() {
     let [low, high] = extent(ball, &s, Vector::Y);
     let before = before.unwrap();
     assert!(before > 0.4, "{before}");
-    assert!(flattest < 0.55 * before, "{flattest} of {before}");
+    assert!(flattest < 0.6 * before, "{flattest} of {before}");
     assert!(high - low > 0.97 * before, "{} of {before}", high - low);
     let [left, right] = extent(ball, &s, Vector::X);
     assert!(left > -0.27 && right < 0.27, "it lies in its dish: {left} to {right}");
