@@ -71,6 +71,8 @@ export interface SolidInfo {
   shapes: ShapeInfo[];
   /** It is a vertex of this soft body. */
   soft?: number;
+  /** Stiffness of its soft coat, N/m. */
+  coat?: number;
 }
 
 /** Cloth, a rope or a soft solid. Vertices are counted from its first one. */
