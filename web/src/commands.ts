@@ -43,6 +43,7 @@ export const iterations = (count: number): Command => ({ do: 'iterations', count
 export const gravity = (value: Vec3): Command => ({ do: 'gravity', value });
 export const friction = (value: number | null): Command => ({ do: 'friction', value });
 export const bounce = (value: number | null): Command => ({ do: 'bounce', value });
+export const wind = (value: Vec3 | null): Command => ({ do: 'wind', value });
 export const speed = (factor: number): Command => ({ do: 'speed', factor });
 export const budget = (ms: number | null): Command => ({ do: 'budget', ms });
 export const policy = (policy: string): Command => ({ do: 'policy', policy });

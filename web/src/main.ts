@@ -209,6 +209,7 @@ stage.before.push(() => {
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
+  solids.dent(app.frame.contacts);
   solids.rest(app.frame.asleep);
   hands.settle(app.frame);
   ghosts.forEach((g, i) => {

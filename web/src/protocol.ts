@@ -71,6 +71,8 @@ export interface SolidInfo {
   shapes: ShapeInfo[];
   /** It is a vertex of this soft body. */
   soft?: number;
+  /** Stiffness of its soft coat, N/m. */
+  coat?: number;
 }
 
 /** Cloth, a rope or a soft solid. Vertices are counted from its first one. */
@@ -159,6 +161,8 @@ export interface SceneMessage {
   /** Vertices of soft bodies among them; they are not on the wire, see `withVertices`. */
   solids: SolidInfo[];
   softs: SoftInfo[];
+  /** How fast the air of the scene's text moves; null: there is none. */
+  wind: Vec3 | null;
   joints: JointInfo[];
   springs: SpringInfo[];
   skins: SkinInfo[];
@@ -200,6 +204,8 @@ export interface Settings {
   /** Of all surfaces; absent: what the materials say. */
   friction?: number;
   bounce?: number;
+  /** How fast the air around soft bodies moves; absent: what the scene says. */
+  wind?: Vec3;
   /** Edits that can be taken back, and done again. */
   undo: number;
   redo: number;

@@ -192,3 +192,41 @@ test('a ball that is let go on the way flies with the speed of the pointer, and 
   await until('the blow is listed', async () => /floor and ball meet, [\d.]+ N s/.test(await page.locator('#contact-events').innerText().catch(() => '')));
   assert.deepEqual(page.complaints, []);
 });
+
+test('a soft coat is dented where it is pressed, as deep as it gives way', async () => {
+  const text = `material foam: stiffness 400; damping 20; end
+solid mat: kernel fixed; shape box 1 0.12 1 at 0 0.06 0; material foam; color 0.4 0.6 0.5; end
+solid ball: shape sphere 0.15; mass 2; at -0.2 0.27 0.2; color 0.3 0.5 0.7; end
+solid brick: shape box 0.3 0.15 0.2; mass 4; at 0.2 0.195 -0.2; color 0.8 0.3 0.3; end
+solid bare: kernel fixed; shape sphere 0.1; at 1 0.1 0; end`;
+  await command(page, { do: 'set-text', text });
+  await command(page, { do: 'run', on: false });
+  await command(page, { do: 'reset' });
+  await frames(page, 2);
+  await drawn(page, 2);
+  const dents = () => page.evaluate(() => linkwork.solids.dents.map((d) => [linkwork.app.scene.solids[d.solid].name, d.count, d.depth]));
+  assert.deepEqual(await dents(), [['mat', 0, 0]], 'nothing lies on it yet');
+  await command(page, { do: 'step', count: 240 });
+  await until('it is dented', async () => (await dents())[0][1] > 0);
+  await until('ball and brick lie still', async () => Math.abs((await dents())[0][2] - (2 * 9.81) / 400) < 1e-3);
+  assert.equal((await dents())[0][1], 1 + 6, 'one of the ball, and one between every two corners of the brick');
+  // The picture with and without: a hollow, not another mat.
+  const share = await page.evaluate(() => {
+    const { solids, stage, app } = linkwork;
+    const gl = stage.renderer.getContext();
+    const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+    const picture = (contacts) => {
+      solids.dent(contacts);
+      stage.renderer.render(stage.scene, stage.camera);
+      const pixels = new Uint8Array(4 * w * h);
+      gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+      return pixels;
+    };
+    const [flat, dented] = [picture([]), picture(app.frame.contacts)];
+    let other = 0;
+    for (let i = 0; i < flat.length; i += 4) if (Math.abs(flat[i] - dented[i]) + Math.abs(flat[i + 1] - dented[i + 1]) + Math.abs(flat[i + 2] - dented[i + 2]) > 12) other++;
+    return other / (w * h);
+  });
+  assert.ok(share > 5e-4 && share < 0.2, `${share} of the picture changed`);
+  assert.deepEqual(page.complaints, []);
+});

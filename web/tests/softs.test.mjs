@@ -221,6 +221,40 @@ test('64 x 64 vertices are drawn with little work between pictures', async () =>
   assert.deepEqual(page.complaints, []);
 });
 
+test('wind is a slider where something soft can feel it, and can be taken back', async () => {
+  const page = await open(server.address);
+  const wind = () => page.evaluate(() => linkwork.app.settings.wind);
+  const said = (words) => until(`the slider says ${words}`, async () => (await page.locator('output[for=wind]').textContent()) === words);
+  await command(page, { do: 'set-text', text: SCENE });
+  await page.evaluate(() => linkwork.docks.toggle('settings', true));
+  await page.locator('#wind').waitFor({ state: 'visible' });
+  await said('no air');
+  await command(page, { do: 'run', on: true });
+  await page.locator('#wind').fill('1');
+  await until('it blows from the side', async () => String(await wind()) === '5,0,0');
+  await said('5.0 m/s');
+  await command(page, { do: 'undo' });
+  await until('undone', async () => (await wind()) === undefined);
+  await said('no air');
+  // A scene with a wind of its own keeps its direction.
+  await command(page, { do: 'set-text', text: SCENE.replace('"; end', '"; wind 0 0 -2; end') });
+  await said('2.0 m/s');
+  const z = () => page.evaluate(() => linkwork.solids.softs[0].place(5 + 12 * 7).z);
+  await page.locator('#wind').fill('3');
+  await until('three times as strong', async () => (await wind())?.[2] === -6 && Math.hypot(...(await wind()).slice(0, 2)) === 0);
+  await said('6.0 m/s');
+  await until('the flag leans away from it', async () => (await z()) < -0.1);
+  await page.locator('#wind').fill('0');
+  await until('still', async () => Math.hypot(...((await wind()) ?? [1])) === 0);
+  await page.locator('#wind').fill('1');
+  await until('as written', async () => (await wind()) === undefined);
+  await command(page, { do: 'set-text', text: 'solid a: mass 1; shape sphere 0.2; end' });
+  await page.locator('#wind').waitFor({ state: 'hidden' });
+  await command(page, { do: 'set-text', text: SCENE });
+  assert.deepEqual(page.complaints, []);
+  await page.close();
+});
+
 test('three.js reads the motion of a sheet and moves it like the record', async () => {
   const [glb, json] = [join(folder, 'soft.glb'), join(folder, 'soft.json')];
   execFileSync(binary(), ['run', join(folder, 'soft.lw'), '--seconds', '0.5', '--record', glb, '--record', json], { stdio: 'pipe', cwd: root });

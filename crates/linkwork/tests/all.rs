@@ -26,6 +26,7 @@ mod gallery_minute;
 mod ground;
 mod invariance;
 mod ladders;
+mod large;
 mod layers;
 mod limits;
 mod motion;

@@ -31,7 +31,7 @@ fn pierces(p: Vector, q: Vector, [a, b, c]: [Vector; 3]) -> bool {
 }
 
 /// All triangles of all soft bodies, by solids.
-fn triangles(m: &Mechanism) -> Vec<[usize; 3]> {
+pub fn triangles(m: &Mechanism) -> Vec<[usize; 3]> {
     let own = |soft: &linkwork::soft::SoftBody| -> Vec<[usize; 3]> {
         soft.mesh.triangles.iter().map(|t| t.map(|k| soft.vertex(k).index())).collect()
     };
@@ -39,7 +39,7 @@ fn triangles(m: &Mechanism) -> Vec<[usize; 3]> {
 }
 
 /// Pairs of triangles that cross.
-fn crossings(s: &State, all: &[[usize; 3]]) -> usize {
+pub fn crossings(s: &State, all: &[[usize; 3]]) -> usize {
     let at = |t: &[usize; 3]| t.map(|i| s.centers[i]);
     let low = |p: &[Vector; 3]| p[0].min(p[1]).min(p[2]);
     let high = |p: &[Vector; 3]| p[0].max(p[1]).max(p[2]);

@@ -68,6 +68,7 @@ const SCENES: &[Expected] = &[
     scene("peaucellier", [11, 13, 65], 1, 0),
     // Figure 5 of Faure 1999: 269 scalar constraints, 18 of them in loops.
     scene("pendulum", [83, 89, 269], 229, 0),
+    scene("press", [66, 0, 0], 192, 0),
     scene("ragdoll", [15, 12, 44], 34, 0),
     scene("reach", [7, 5, 23], 1, 10),
     scene("ribbon", [105, 0, 0], 312, 0),

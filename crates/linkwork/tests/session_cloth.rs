@@ -157,3 +157,64 @@ fn a_budget_that_is_too_small_breaks_no_sheet() {
     assert!(s.look().grabs.iter().all(|g| g.gap.position < 0.01));
     assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
 }
+
+/// Wind as a setting: it blows at once, through a hand that holds on; a slider on its way is one edit; texts with another wind take over,
+/// others keep it; a start over keeps it; and all of it is repeated bit by bit.
+#[test]
+fn wind_can_be_set_and_is_repeated() {
+    let text = format!("scene wind 0 0 1 density 1.5; end {SHEET}");
+    let mut s = open(&text);
+    let lean = |s: &mut Session| {
+        (0..90).for_each(|_| drop(tick(s)));
+        place(s, "s.2.5").z
+    };
+    let gentle = lean(&mut s);
+    assert!(gentle > 0.0, "{gentle}");
+    let before = s.hash();
+    for z in [2.0, 3.0, 4.0] {
+        s.apply(Command::Wind { value: Some([0.0, 0.0, z]) }).unwrap();
+        (0..2).for_each(|_| drop(tick(&mut s)));
+    }
+    let air = |s: &Session| s.mechanism().air().copied().unwrap();
+    assert_eq!((air(&s).wind.z, air(&s).density), (4.0, 1.5), "the density stays the scene's");
+    let strong = lean(&mut s);
+    assert!(strong > gentle + 0.1, "{strong} after {gentle}");
+    s.apply(Command::Undo).unwrap();
+    assert_eq!(
+        (s.settings().wind, s.hash(), air(&s).wind.z),
+        (None, before, 1.0),
+        "one edit, and it is gone"
+    );
+    s.apply(Command::Redo).unwrap();
+    assert_eq!((s.settings().wind, air(&s).wind.z), (Some([0.0, 0.0, 4.0]), 4.0));
+    for bad in [f64::NAN, f64::INFINITY, 2e4] {
+        assert!(s.apply(Command::Wind { value: Some([bad, 0.0, 0.0]) }).is_err());
+    }
+    // Against a hand, and with nothing but the wind changed.
+    grab(&mut s, 1, "s.0.5", GripMode::Pin);
+    s.apply(Command::Wind { value: Some([0.0, 0.0, -4.0]) }).unwrap();
+    let held = lean(&mut s);
+    assert!(held < strong - 0.05, "{held} after {strong}");
+    s.apply(Command::Release { hand: 1 }).unwrap();
+    s.apply(Command::Reset).unwrap();
+    assert_eq!(air(&s).wind.z, -4.0);
+    s.apply(Command::SetText { text: text.replace("mass 0.2", "mass 0.3") }).unwrap();
+    assert_eq!(air(&s).wind.z, -4.0, "a text with the same wind says nothing about it");
+    s.apply(Command::SetText { text: text.replace("0 0 1 density", "0 0 2 density") }).unwrap();
+    assert_eq!((s.settings().wind, air(&s).wind.z), (None, 2.0));
+    s.apply(Command::Undo).unwrap();
+    assert_eq!(air(&s).wind.z, -4.0);
+    s.apply(Command::Wind { value: None }).unwrap();
+    assert_eq!(air(&s).wind.z, 1.0);
+    lean(&mut s);
+    let log: linkwork::session::Log =
+        serde_json::from_str(&serde_json::to_string(&s.log()).unwrap()).unwrap();
+    assert_eq!(replay(&log).unwrap().hash(), s.hash());
+    // Where a scene has no air, a wind brings some, and `null` takes it away again.
+    let mut s = open(SHEET);
+    assert!(s.mechanism().air().is_none());
+    s.apply(Command::Wind { value: Some([0.0, 0.0, 4.0]) }).unwrap();
+    assert!(lean(&mut s) > 0.1 && air(&s).density == 1.2);
+    s.apply(Command::Wind { value: None }).unwrap();
+    assert!(s.mechanism().air().is_none());
+}

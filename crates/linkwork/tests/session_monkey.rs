@@ -105,6 +105,9 @@ impl Monkey {
             99 if self.below(4) == 0 => Command::Reset,
             97 => Command::Friction { value: (self.below(3) > 0).then(|| self.number(0.0, 1.5)) },
             98 => Command::Bounce { value: (self.below(3) > 0).then(|| self.number(0.0, 1.0)) },
+            99 if self.below(2) == 0 => {
+                Command::Wind { value: (self.below(3) > 0).then(|| (self.random.ball() * 8.0).to_array()) }
+            }
             99 => Command::Obstacles { on: self.below(3) > 0 },
             _ => Command::Budget { ms: Some(1.0) },
         }

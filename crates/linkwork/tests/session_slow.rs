@@ -40,8 +40,8 @@ fn run(text: &str, seconds: f64) -> Sum {
         clock.get()
     };
     let solids = s.mechanism().solids();
-    let movable = (1..solids.len()).filter(|i| !solids[*i].is_fixed() && solids[*i].mobility.is_none());
-    let held = movable.last();
+    let mut movable = (1..solids.len()).filter(|i| !solids[*i].is_fixed() && solids[*i].mobility.is_none());
+    let held = movable.next_back();
     let mut sum = Sum::default();
     for tick in 0..40 {
         if let (20, Some(i)) = (tick, held) {

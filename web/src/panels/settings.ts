@@ -22,6 +22,9 @@ const OVERLAYS: [keyof Overlays, string, string][] = [
   ['strain', 'Strain', 'of cloth, ropes and soft solids, as colour'],
 ];
 
+/** Blows where a scene says nothing of air, m/s. */
+const BREEZE: [number, number, number] = [5, 0, 0];
+
 export function settings(app: App): Panel {
   const select = (id: string, label: string, change: (value: string) => void) => {
     const field = h('select', { id, onchange: () => change(field.value) });
@@ -103,6 +106,29 @@ export function settings(app: App): Panel {
   const friction = surface('friction', 'Friction', 1.5, command.friction);
   const bounce = surface('bounce', 'Bouncing', 1, command.bounce);
 
+  // Direction stays; what has no wind of its own is blown at from the side.
+  const own = (): [number, number, number] | null => app.scene?.wind ?? null;
+  const wind = slider(
+    'wind',
+    'Wind',
+    [0, 3, 0.05],
+    (x) => (x === 0 && !own() ? 'no air' : `${(x * Math.hypot(...(own() ?? BREEZE))).toFixed(1)} m/s`),
+    (x) => {
+      const asWritten = own() ? 1 : 0;
+      void app.do(command.wind(x === asWritten ? null : ((own() ?? BREEZE).map((c) => c * x) as [number, number, number])));
+    },
+  );
+
+  const setWind = () => {
+    const written = own();
+    // Nothing but soft bodies feels it.
+    wind.row.hidden = (app.scene?.softs.length ?? 0) === 0;
+    const size = Math.hypot(...(written ?? BREEZE));
+    const set = app.settings?.wind;
+    wind.set(set === undefined ? (written ? 1 : 0) : size > 0 ? Math.hypot(...set) / size : 0);
+  };
+  app.on('scene', setWind);
+
   const sleep = h('input', { type: 'checkbox', id: 'sleep', onchange: () => void app.do(command.sleep(sleep.checked)) });
   const sleepRow = h('label', { class: 'check' }, sleep, h('span', {}, 'Sleep at rest'), h('small', {}, 'what has come to rest is paler and costs nothing'));
 
@@ -158,6 +184,7 @@ export function settings(app: App): Panel {
     obstacles.checked = s.obstacles;
     friction.set(s.friction ?? asWritten);
     bounce.set(s.bounce ?? asWritten);
+    setWind();
   });
 
   let last = 0;
@@ -191,7 +218,7 @@ export function settings(app: App): Panel {
   const element = h(
     'div',
     {},
-    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, integrator.row, alpha.row, beta.row, projectsRow, squaredRow, solver.row, step.row, gravity.row, friction.row, bounce.row, sleepRow),
+    h('fieldset', {}, h('legend', {}, 'Motion'), method.row, integrator.row, alpha.row, beta.row, projectsRow, squaredRow, solver.row, step.row, gravity.row, wind.row, friction.row, bounce.row, sleepRow),
     h('fieldset', {}, h('legend', {}, 'Accuracy versus speed'), budget.row, receipt, policy.row, tolerance.row, iterations.row),
     h('fieldset', {}, h('legend', {}, 'Hands'), h('label', { class: 'field' }, h('span', {}, 'Grab'), grip), obstaclesRow),
     h('fieldset', {}, h('legend', {}, 'Show'), ...overlays),

@@ -5,7 +5,8 @@
 
 import * as THREE from 'three';
 import { mergeVertices } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
-import { isAsleep, type SceneMessage, type ShapeInfo } from '../protocol';
+import { type Contact, isAsleep, type SceneMessage, type ShapeInfo, type SolidInfo } from '../protocol';
+import { Dents, fineGeometry } from './dents';
 import { type Skin, skinsOf } from './skins';
 import { Soft } from './softs';
 import { dark } from './stage';
@@ -20,6 +21,8 @@ interface Batch {
   instances: Instance[];
   /** They lie beneath a skin. */
   covered: boolean;
+  /** Of a soft coat; such a shape has a batch of its own. */
+  dents: Dents | null;
 }
 
 export interface Hit {
@@ -120,6 +123,8 @@ function isLevel(scene: SceneMessage, kind: string, shape: ShapeInfo): boolean {
   return kind === 'fixed' && (scene.up === 'z' ? normal.z : normal.y) > 0.999;
 }
 
+/** What can be dented. */
+const fineShapes = new Set(['sphere', 'capsule', 'cylinder', 'box']);
 const DOT = new THREE.SphereGeometry(1, 14, 10);
 const matrix = new THREE.Matrix4();
 const one = new THREE.Vector3(1, 1, 1);
@@ -145,6 +150,7 @@ export class Solids {
   private rims: { solid: number; local: THREE.Matrix4; mesh: THREE.Mesh }[] = [];
   private paints = new Map<string, THREE.ShaderMaterial>();
   private movable: boolean[] = [];
+  private infos: SolidInfo[] = [];
   private skins: Skin[] = [];
   readonly softs: Soft[] = [];
   /** The soft body of each vertex, -1 for solids. */
@@ -163,6 +169,7 @@ export class Solids {
     for (const { mesh } of this.batches) {
       mesh.geometry.dispose();
       (mesh.material as THREE.Material).dispose();
+      mesh.customDepthMaterial?.dispose();
       mesh.dispose();
     }
     for (const skin of this.skins) {
@@ -188,7 +195,8 @@ export class Solids {
     this.bodies = scene.solids.map((s) => s.soft ?? -1);
     this.softs.push(...scene.softs.map((info) => new Soft(info, this.tint)));
     this.dotSize = 0.008 * scene.radius;
-    const groups = new Map<string, { shape: ShapeInfo; instances: Instance[] }>();
+    this.infos = scene.solids;
+    const groups = new Map<string, { shape: ShapeInfo; instances: Instance[]; coat: number | undefined }>();
     scene.solids.forEach((solid, i) => {
       for (const shape of solid.shapes) {
         // A level floor is the stage's ground, which has a grid and no edge.
@@ -197,25 +205,28 @@ export class Solids {
           continue;
         }
         if (this.tint !== null && (shape.wire || shape.type === 'plane')) continue;
-        const name = `${key(shape)}${shape.covered ? ' covered' : ''}`;
-        const group = groups.get(name) ?? { shape, instances: [] };
+        const coat = this.tint === null && !shape.wire && !shape.covered && fineShapes.has(shape.type) ? solid.coat : undefined;
+        const name = `${key(shape)}${shape.covered ? ' covered' : ''}${coat === undefined ? '' : ` coat ${i} ${groups.size}`}`;
+        const group = groups.get(name) ?? { shape, instances: [], coat };
         group.instances.push({ solid: i, local: poseMatrix(shape.pose) });
         groups.set(name, group);
       }
     });
     const total = [...groups.values()].reduce((n, g) => n + g.instances.length, 0);
-    for (const { shape, instances } of groups.values()) {
+    for (const { shape, instances, coat } of groups.values()) {
       const material =
         this.tint !== null
           ? new THREE.MeshStandardMaterial({ color: this.tint, transparent: true, opacity: 0.3, roughness: 0.9, depthWrite: false })
           : new THREE.MeshStandardMaterial({ roughness: 0.52, metalness: 0.08, side: shape.type === 'plane' ? THREE.DoubleSide : THREE.FrontSide });
-      const mesh = new THREE.InstancedMesh(geometry(shape, total < 400 && !shape.wire), material, instances.length);
+      const fine = coat !== undefined && total < 400 ? fineGeometry(shape) : null;
+      const mesh = new THREE.InstancedMesh(fine ?? geometry(shape, total < 400 && !shape.wire), material, instances.length);
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
       mesh.frustumCulled = false;
       mesh.castShadow = this.tint === null && shape.type !== 'plane';
       mesh.receiveShadow = this.tint === null;
       if (this.tint === null) instances.forEach(({ solid }, k) => mesh.setColorAt(k, this.colors[solid]!));
-      this.batches.push({ mesh, instances, covered: shape.covered === true });
+      const dents = fine && coat !== undefined ? new Dents(mesh, instances[0]!.solid, coat) : null;
+      this.batches.push({ mesh, instances, covered: shape.covered === true, dents });
       this.group.add(mesh);
     }
     for (const skin of this.skins) this.group.add(skin.mesh);
@@ -252,6 +263,20 @@ export class Solids {
     }
     for (const { solid, local, mesh } of this.rims) mesh.matrix.multiplyMatrices(this.matrices[solid]!, local);
     for (const skin of this.skins) skin.pose(this.matrices);
+  }
+
+  /** The dents of soft coats, a shape each. */
+  get dents(): Dents[] {
+    return this.batches.flatMap((b) => b.dents ?? []);
+  }
+
+  /** Dents soft coats where a frame says that something presses on them. */
+  dent(contacts: Contact[]): void {
+    for (const { dents, instances } of this.batches) {
+      if (!dents) continue;
+      const { solid, local } = instances[0]!;
+      dents.set(contacts, this.infos, matrix.multiplyMatrices(this.matrices[solid]!, local).invert());
+    }
   }
 
   mark(solid: number, mark: Mark): void {

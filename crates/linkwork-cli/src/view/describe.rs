@@ -34,7 +34,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
         .enumerate()
         .map(|(i, solid)| match SolidId(i as u32) {
             id if m.soft_of(id).is_some() => Map::new(),
-            id => describe_solid(solid, line_of(id)),
+            id => describe_solid(m, solid, line_of(id)),
         })
         .collect();
     for part in &figure.parts {
@@ -78,6 +78,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
         "radius": figure.radius,
         "solids": solids,
         "softs": softs,
+        "wind": s.mechanism.air().map(|a| a.wind.to_array()),
         "joints": joints,
         "springs": m.springs().iter().map(describe_spring).collect::<Vec<_>>(),
         "skins": skins.iter().map(describe_skin).collect::<Vec<_>>(),
@@ -86,7 +87,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
     })
 }
 
-fn describe_solid(solid: &Solid, line: usize) -> Map<String, Value> {
+fn describe_solid(m: &Mechanism, solid: &Solid, line: usize) -> Map<String, Value> {
     let kind = match solid.kernel {
         Kernel::Dynamic if solid.is_fixed() => "fixed",
         Kernel::Dynamic => "dynamic",
@@ -103,10 +104,11 @@ fn describe_solid(solid: &Solid, line: usize) -> Map<String, Value> {
         "line": line,
         "shapes": [],
     });
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
+    let Value::Object(mut map) = value else { return Map::new() };
+    if let Some(coat) = solid.material.and_then(|id| m.materials().get(id.0 as usize)?.stiffness) {
+        map.insert("coat".into(), json!(coat));
     }
+    map
 }
 
 fn describe_shape(placed: &PlacedShape, wire: bool, radius: f64) -> Value {

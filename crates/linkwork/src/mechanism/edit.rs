@@ -226,6 +226,12 @@ impl Mechanism {
         Ok(())
     }
 
+    /// The air of another one, which was checked there.
+    pub(crate) fn copy_air(&mut self, other: &Mechanism) {
+        self.air = other.air;
+        self.epoch = next_epoch();
+    }
+
     /// Caches that know it start over.
     pub(crate) fn renew(&mut self) {
         self.epoch = next_epoch();

@@ -228,6 +228,8 @@ pub enum TetraBody {
         grid: [u32; 3],
         /// Distance between neighbours.
         spacing: f64,
+        /// Bent into a ball that touches the block's sides.
+        round: bool,
     },
     /// A mesh file.
     Mesh(super::msh::TetraMesh),

@@ -294,7 +294,7 @@ pub const BLOCKS: &[BlockWords] = &[
     block_words(
         "tetra",
         &[
-            once("grid", "grid NX NY NZ spacing S"),
+            once("grid", "grid NX NY NZ spacing S [round]"),
             once("mesh", "mesh \"FILE\""),
             AT,
             TURN,

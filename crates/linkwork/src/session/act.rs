@@ -4,8 +4,10 @@ use super::check::quaternion;
 use super::command::{Applied, Command, Mode, Past, SessionError};
 use super::document::{Files, find_joint, with_joint};
 use super::edit::{Occasion, UndoOf};
+use super::guard::Guard;
 use super::log::Entry;
 use super::{MOST_STEPS, Session, pace};
+use crate::force::Air;
 use crate::math::Vector;
 use crate::scene;
 use crate::solve::SolverKind;
@@ -26,7 +28,7 @@ impl Session {
         use Command::{AddConstraint, Amend, Cancel, DeleteConstraint, Drag, Enable, Grab, Release, SetText};
         use Command::{
             Bounce, Branch, Friction, Gravity, Method, Mode, Parameters, Redo, Reset, Run, Scrub, Solver,
-            Step, Undo,
+            Step, Undo, Wind,
         };
         match command {
             Grab { .. } | Drag { .. } | Release { .. } | Cancel { .. } => self.act_of_hand(command, out),
@@ -41,7 +43,7 @@ impl Session {
             Mode { .. } | Method { .. } | Parameters { .. } | Solver { .. } | Gravity { .. } => {
                 self.act_of_rules(command)
             }
-            Friction { .. } | Bounce { .. } => self.act_of_surfaces(command),
+            Friction { .. } | Bounce { .. } | Wind { .. } => self.act_of_surroundings(command),
             _ => self.act_of_accuracy(command),
         }
     }
@@ -107,6 +109,7 @@ impl Session {
                 self.edits.push(moment);
                 self.base = self.document.scene.mechanism.clone();
                 self.base.gravity = Vector::from_array(self.settings.gravity);
+                self.set_air();
                 self.state = State::new(&self.base);
                 self.touching = Default::default();
                 self.rebuild();
@@ -173,24 +176,30 @@ impl Session {
         Ok(())
     }
 
-    /// How rough surfaces are, and how much they throw back. A slider on its way is one edit.
-    fn act_of_surfaces(&mut self, command: &Command) -> Result<(), SessionError> {
-        let (now, before) = match command {
+    /// How rough surfaces are, how much they throw back, and the wind. A slider on its way is one edit.
+    fn act_of_surroundings(&mut self, command: &Command) -> Result<(), SessionError> {
+        let same = match command {
             Command::Friction { value } => {
                 if value.is_some_and(|x| !(0.0..=10.0).contains(&x)) {
                     return bad("friction must be between 0 and 10");
                 }
-                (*value, self.settings.friction)
+                *value == self.settings.friction
             }
             Command::Bounce { value } => {
                 if value.is_some_and(|x| !(0.0..=1.0).contains(&x)) {
                     return bad("bouncing must be between 0 and 1");
                 }
-                (*value, self.settings.bounce)
+                *value == self.settings.bounce
+            }
+            Command::Wind { value } => {
+                if value.is_some_and(|v| !(Vector::from_array(v).length() <= Air::MOST)) {
+                    return bad("the wind must be below 10000 m/s");
+                }
+                *value == self.settings.wind
             }
             _ => return Ok(()),
         };
-        if now == before {
+        if same {
             return Ok(());
         }
         let kind = std::mem::discriminant(command);
@@ -206,10 +215,32 @@ impl Session {
         match command {
             Command::Friction { value } => self.settings.friction = *value,
             Command::Bounce { value } => self.settings.bounce = *value,
+            Command::Wind { value } => {
+                self.settings.wind = *value;
+                self.set_air();
+                self.live.copy_air(&self.base);
+                self.reach.copy_air(&self.base);
+                // What it lets pass goes by how fast the air is.
+                self.guard = Guard::new(&self.base);
+            }
             _ => {}
         }
         self.state.wake();
         Ok(())
+    }
+
+    /// The air that is set, or that of the scene's text.
+    pub(super) fn set_air(&mut self) {
+        let written = self.document.scene.mechanism.air().copied();
+        let air = match self.settings.wind {
+            Some(wind) => {
+                let density = written.map_or(Air::DENSITY, |a| a.density);
+                Some(Air { wind: Vector::from_array(wind), density })
+            }
+            None => written,
+        };
+        // Both were checked when they came in.
+        let _ = self.base.set_air(air);
     }
 
     /// How exactly, how fast, and at what cost.

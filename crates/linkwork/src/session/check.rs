@@ -28,6 +28,7 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
         obstacles: true,
         friction: None,
         bounce: None,
+        wind: None,
     };
     let s = &scene.settings;
     let (now, before) = match now {
@@ -99,6 +100,7 @@ pub(super) fn check_finite(command: &Command) -> Result<(), SessionError> {
         Command::TimeStep { seconds } => numbers.push(*seconds),
         Command::Parameters { value } => numbers.extend([value.alpha, value.beta].iter().flatten()),
         Command::Gravity { value } => numbers.extend(value),
+        Command::Wind { value } => numbers.extend(value.iter().flatten()),
         Command::Speed { factor } => numbers.push(*factor),
         Command::Budget { ms } => numbers.extend(ms),
         Command::Friction { value } | Command::Bounce { value } => numbers.extend(value),

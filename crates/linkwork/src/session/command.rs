@@ -207,6 +207,11 @@ pub enum Command {
         /// Restitution, 0 to 1; none: what the materials say.
         value: Option<f64>,
     },
+    /// Air around soft bodies. In a row they are one edit, too.
+    Wind {
+        /// How fast it moves, world; none: what the scene says.
+        value: Option<[f64; 3]>,
+    },
     /// Simulated seconds per real second.
     Speed {
         /// 1 is real time.
@@ -284,7 +289,7 @@ impl Command {
     pub(super) fn changes_motion(&self) -> bool {
         use Command::{
             Bounce, Friction, Gravity, Iterations, Method, Mode, Parameters, Sleep, Solver, SolverIterations,
-            TimeStep, Tolerance,
+            TimeStep, Tolerance, Wind,
         };
         let rules = matches!(
             self,
@@ -296,6 +301,7 @@ impl Command {
                 | Parameters { .. }
                 | Sleep { .. }
                 | TimeStep { .. }
+                | Wind { .. }
         );
         let accuracy =
             matches!(self, Iterations { .. } | Solver { .. } | SolverIterations { .. } | Tolerance { .. });

@@ -100,6 +100,8 @@ impl Session {
             self.size_up();
         }
         (self.settings.friction, self.settings.bounce) = (moment.settings.friction, moment.settings.bounce);
+        self.settings.wind = moment.settings.wind;
+        self.set_air();
         for (k, on) in moment.enabled.iter().enumerate().take(self.base.joints().len()) {
             let id = JointId(k as u32);
             if self.base.joint(id).enabled != *on {
@@ -217,8 +219,12 @@ impl Session {
         if new.mechanism.gravity != old.scene.mechanism.gravity {
             self.settings.gravity = new.mechanism.gravity.to_array();
         }
+        if new.mechanism.air() != old.scene.mechanism.air() {
+            self.settings.wind = None;
+        }
         base.gravity = Vector::from_array(self.settings.gravity);
         self.base = base;
+        self.set_air();
         self.state = state;
         self.touching.restart();
         self.size_up();

@@ -48,6 +48,9 @@ pub struct Settings {
     /// Restitution of all surfaces, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounce: Option<f64>,
+    /// How fast the air around soft bodies moves; none: what the scene says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wind: Option<[f64; 3]>,
 }
 
 fn on() -> bool {

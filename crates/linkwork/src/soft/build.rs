@@ -128,12 +128,35 @@ impl Sheet {
 
     /// A block of cells, each of six tetrahedra about its diagonal from the first to the last corner.
     pub fn block(n: [u32; 3], spacing: f64, k: &Springs) -> Result<Self, SoftError> {
+        Self::cells(n, spacing, k, |v| v)
+    }
+
+    /// The same cells as a ball that touches the sides of the block: an ellipsoid where these differ.
+    ///
+    /// Drawing all vertices towards the middle flattens what lies at the block's edges; this map spares them as well as any
+    /// (Fong 2015, "Analytical methods for squaring the disc", in three dimensions), and turns no tetrahedron over.
+    pub fn ball(n: [u32; 3], spacing: f64, k: &Springs) -> Result<Self, SoftError> {
+        let half = Vector::from_array(n.map(|n| 0.5 * f64::from(n - 1))) * spacing;
+        Self::cells(n, spacing, k, |v| {
+            let u = (v - half) / half;
+            let q = u * u;
+            let shrink = |a: f64, b: f64| (1.0 - 0.5 * (a + b) + a * b / 3.0).sqrt();
+            half + half * u * Vector::new(shrink(q.y, q.z), shrink(q.z, q.x), shrink(q.x, q.y))
+        })
+    }
+
+    fn cells(
+        n: [u32; 3],
+        spacing: f64,
+        k: &Springs,
+        place: impl Fn(Vector) -> Vector,
+    ) -> Result<Self, SoftError> {
         let at = |c: [u32; 3]| c[0] + n[0] * (c[1] + n[1] * c[2]);
         let (mut vertices, mut tetrahedra) = (Vec::new(), Vec::new());
         for z in 0..n[2] {
             for y in 0..n[1] {
                 for x in 0..n[0] {
-                    vertices.push(Vector::new(f64::from(x), f64::from(y), f64::from(z)) * spacing);
+                    vertices.push(place(Vector::new(f64::from(x), f64::from(y), f64::from(z)) * spacing));
                     if x + 1 == n[0] || y + 1 == n[1] || z + 1 == n[2] {
                         continue;
                     }

@@ -83,9 +83,20 @@ impl<'x, 't> Lowering<'x, 't> {
         for c in &list {
             match self.file.str(c.word) {
                 "grid" => {
-                    let grid = self.read(words, c, |r| r.grid(3));
-                    sides = grid.as_ref().map(|g| g.0.clone());
-                    body = grid.map(|(g, spacing)| TetraBody::Grid { grid: [g[0], g[1], g[2]], spacing });
+                    let grid = self.read(words, c, |r| {
+                        let grid = r.grid(3)?;
+                        let round = r.left() > 0;
+                        if round {
+                            r.keyword("round")?;
+                        }
+                        Some((grid, round))
+                    });
+                    sides = grid.as_ref().map(|g| g.0.0.clone());
+                    body = grid.map(|((g, spacing), round)| TetraBody::Grid {
+                        grid: [g[0], g[1], g[2]],
+                        spacing,
+                        round,
+                    });
                 }
                 "mesh" => {
                     let mesh = self.read(words, c, |r| {
@@ -110,11 +121,12 @@ impl<'x, 't> Lowering<'x, 't> {
         }
         let k = springs(&soft, None, None, None);
         let made = body.as_ref().map(|body| match body {
-            TetraBody::Grid { grid, spacing } => Sheet::block(*grid, *spacing, &k),
+            TetraBody::Grid { grid, spacing, round: false } => Sheet::block(*grid, *spacing, &k),
+            TetraBody::Grid { grid, spacing, round: true } => Sheet::ball(*grid, *spacing, &k),
             TetraBody::Mesh(mesh) => Sheet::solid(&mesh.vertices, &mesh.tetrahedra, &k),
         });
         self.make_soft(block, &soft, made);
-        let body = body.unwrap_or(TetraBody::Grid { grid: [2; 3], spacing: 1.0 });
+        let body = body.unwrap_or(TetraBody::Grid { grid: [2; 3], spacing: 1.0, round: false });
         self.scene.tetras.push(Tetra { soft, body });
     }
 
