@@ -194,8 +194,14 @@ export function outline(app: App, hooks: OutlineHooks): Panel {
       'aria-label': `${joint.name} holds`,
       title: 'Holds',
       checked: joint.enabled,
-      onchange: () => void app.do(command.enable(i, box.checked)),
-      onfocus: () => app.select({ kind: 'joint', id: i }),
+      onchange: () => {
+        void app.do(command.enable(i, box.checked));
+        app.select({ kind: 'joint', id: i });
+      },
+      // By keys alone: what a selection opens would move the box away from under the pointer between press and release.
+      onfocus: () => {
+        if (box.matches(':focus-visible')) app.select({ kind: 'joint', id: i });
+      },
     });
     return h(
       'li',
