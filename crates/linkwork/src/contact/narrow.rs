@@ -364,6 +364,14 @@ fn whole(g: &Geometry) -> Option<(&dyn Shape, f64)> {
     }
 }
 
+/// How far two colliders are apart, zero where they touch, are planes, or nobody can tell. Poses are those of the solids'
+/// centres.
+pub(crate) fn distance(a: &Collider, at_a: &Pose, b: &Collider, at_b: &Pose) -> f64 {
+    let (Some((one, r1)), Some((two, r2))) = (whole(&a.geometry), whole(&b.geometry)) else { return 0.0 };
+    let apart = parry3d_f64::query::distance(&(*at_a * a.local), one, &(*at_b * b.local), two);
+    apart.map_or(0.0, |d| (d.distance - r1 - r2).max(0.0))
+}
+
 /// Its corners and edges, and the rounding about them.
 fn features(g: &Geometry) -> Option<(&dyn PolygonalFeatureMap, f64)> {
     match g {

@@ -105,7 +105,7 @@ const ROUNDS: f64 = 12.0;
 /// Multiplications that a matrix may take which is formed because nothing else helped.
 const MOST_FORMED: f64 = 1e7;
 /// Rows over joints that are solved over the matrix in any case.
-const FEW: usize = 120;
+const FEW: usize = 45;
 /// Free solids: more rows than this are swept, not factored.
 const MOST_DENSE: usize = 240;
 /// A row that moves less than this part of what it would if nothing held its solids does not move.
@@ -344,7 +344,7 @@ impl Cones {
             _ => proximal.solve(&laws, &mut bodies::Motions { bodies, p, moved, first }, force, work),
         };
         report.rounds += found.rounds;
-        !(found.residual > work.tolerance) || work.is_over()
+        !(found.residual > proximal::NEAR * work.tolerance) || work.is_over()
     }
 
     /// Sweeps over the formed matrix; the best counts.

@@ -6,8 +6,8 @@
 use super::StepConfig;
 use super::island::Island;
 use super::soft::Obstacle;
-use super::touch::Pair;
-use crate::contact::{Broad, Collider, Colliders, Surface, obstacles};
+use super::touch::{Pair, approach};
+use crate::contact::{Broad, Collider, Colliders, Surface, distance, obstacles};
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
 use crate::soft::SoftBody;
@@ -28,6 +28,8 @@ pub(super) struct Near {
     /// Soft bodies and the solids that they are pinned to, in order: they do not touch unless they are told to.
     pinned: Vec<(usize, SolidId)>,
     scripted: Vec<bool>,
+    /// Per assembly: it is more than one solid.
+    jointed: Vec<bool>,
     /// Per assembly: the lowest one that it is joined with.
     root: Vec<u32>,
     /// Scripted solids near an assembly, by root.
@@ -61,7 +63,9 @@ impl Near {
         self.home = vec![NONE; m.solids().len()];
         self.scripted = m.solids().iter().map(|s| matches!(s.kernel, Kernel::Scripted(_))).collect();
         self.root.clear();
+        self.jointed.clear();
         for (k, solids) in assemblies.enumerate() {
+            self.jointed.push(solids.len() > 1);
             solids.iter().for_each(|s| self.home[s.index()] = k as u32);
             self.root.push(k as u32);
         }
@@ -200,6 +204,21 @@ impl Near {
             1.1 * h * speed + h * h * m.gravity.length() + 1e-3 * x.size
         };
         self.pairs.extend_from_slice(self.broad.pairs(&all, pose, margin));
+        // Boxes of limbs are mostly air. What stays apart for sure joins no islands: it would be solved together for nothing.
+        let (home, jointed) = (&self.home, &self.jointed);
+        self.pairs.retain(|pair| {
+            let [a, b] = pair.map(|k| &all.all[k as usize]);
+            let homes = [a, b].map(|c| home[c.solid.index()]);
+            let linkages = homes.iter().any(|h| *h != NONE && jointed[*h as usize]);
+            if !linkages || homes.contains(&NONE) || homes[0] == homes[1] {
+                return true;
+            }
+            let room = margin(pair[0] as usize) + margin(pair[1] as usize);
+            let apart = room.min(
+                1.1 * approach(m, s, h, [a, b].map(|c| c.solid.index()), [a, b]) + 1e-3 * (a.size + b.size),
+            );
+            !(distance(a, &pose(a.solid), b, &pose(b.solid)) > apart)
+        });
         for k in 0..self.pairs.len() {
             let [a, b] = self.pairs[k].map(|c| self.home[all.all[c as usize].solid.index()]);
             self.join(a, b);

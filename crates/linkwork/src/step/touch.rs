@@ -30,6 +30,7 @@ use crate::solve::{
 };
 use crate::state::State;
 use resist::Resist;
+pub(in crate::step) use stages::approach;
 use std::sync::Arc;
 
 /// Two colliders that may touch within the step.
@@ -41,6 +42,12 @@ pub(crate) struct Pair {
     /// Where the fixed one is.
     pub poses: [Option<Pose>; 2],
     pub surface: Surface,
+}
+
+impl Pair {
+    fn shapes<'a>(&self, all: &'a Colliders) -> [&'a Collider; 2] {
+        self.colliders.map(|k| &all.all[k as usize])
+    }
 }
 
 /// A point of contact in a stage.
@@ -160,6 +167,8 @@ pub(crate) struct Touch {
     resting: Vec<usize>,
     /// Those that took part in the solve before.
     last_bounds: Vec<usize>,
+    /// Per row: what a bound may push with, as a first guess; empty where only what acts already is known.
+    guess: Vec<f64>,
     cones: Cones,
     jointed: JointedScratch,
     before: Vec<[f64; 6]>,
@@ -229,6 +238,12 @@ impl Touch {
         (self.report, self.lifted) = (ContactReport::default(), 0.0);
         (self.sunk_before, self.sunk) = (-1.0, 0.0);
         self.tally.restart();
+    }
+
+    /// Bounds are expected to push again as they did in the first half.
+    fn foresee(&mut self, pushed: &[f64]) {
+        self.guess.clear();
+        self.guess.extend_from_slice(pushed);
     }
 
     /// Rows or factor are others.
@@ -367,7 +382,7 @@ impl Touch {
     }
 
     /// Writes the rows of bounds and of the contacts that take part.
-    fn lay(&mut self, w: &Upper, lambda: &[f64], dq: &[[f64; 6]]) {
+    fn lay(&mut self, w: &Upper, dq: &[[f64; 6]]) {
         self.rows.clear();
         self.asks.clear();
         self.force.clear();
@@ -382,7 +397,7 @@ impl Touch {
             let ends = [(i, a), (j, b)];
             let had = had(&ends, &self.before);
             self.asks.push(Ask { low: w.asks[r].low - had, high: w.asks[r].high - had, ..w.asks[r] });
-            self.force.push(lambda[r]);
+            self.force.push(self.guess[r]);
             self.rows.push(&ends);
         }
         for c in self.contacts.iter().filter(|c| c.taken) {
@@ -422,7 +437,8 @@ impl Touch {
             match asks.get(r) {
                 Some(ask) if !ask.is_nothing() => {
                     let crossed = || ask.lacks(row_change(rows, r, |s, k| dq[s][k])) > 0.0;
-                    let to = if lambda[r] != 0.0 || crossed() { &mut self.bounds } else { &mut self.resting };
+                    let pushes = lambda[r] != 0.0 || self.guess[r] != 0.0;
+                    let to = if pushes || crossed() { &mut self.bounds } else { &mut self.resting };
                     to.push(r);
                 }
                 _ => {}
@@ -489,6 +505,9 @@ impl IslandWork {
         self.rows.apply_transposed(&self.delta, &self.masses, &mut self.dq);
         self.lambda.iter_mut().zip(&self.delta).for_each(|(l, d)| *l += d);
         let mut touch = std::mem::take(&mut self.touch);
+        if touch.guess.len() != self.lambda.len() {
+            touch.guess.clone_from(&self.lambda);
+        }
         touch.find_bounds(self.bounded, &self.below, &self.rows, &self.asks, &self.lambda, &self.dq);
         let work = Work { iterations: c.solver_iterations, tolerance, out_of_time: c.out_of_time };
         let upper = Upper { rows: &self.rows, asks: &self.asks, masses: &self.masses };
@@ -506,7 +525,7 @@ impl IslandWork {
                 if touch.respond_to_before(&mut lower, &self.rows, &self.lambda) {
                     touch.reaction.copy_from_slice(lower.inner());
                 }
-                let report = touch.solve(&mut lower, &upper, &self.lambda, &self.dq, &work);
+                let report = touch.solve(&mut lower, &upper, &self.dq, &work);
                 for (r, (now, had)) in lower.inner().iter().zip(&touch.reaction).enumerate() {
                     self.lambda[r] += now - had;
                 }
@@ -515,7 +534,7 @@ impl IslandWork {
             _ => {
                 let mut lower = FreeSolids { masses: &self.masses };
                 touch.respond_to_before(&mut lower, &self.rows, &self.lambda);
-                touch.solve(&mut lower, &upper, &self.lambda, &self.dq, &work)
+                touch.solve(&mut lower, &upper, &self.dq, &work)
             }
         };
         touch.jointed = scratch;
@@ -529,6 +548,7 @@ impl IslandWork {
             self.lambda[*r] = *f;
         }
         touch.take_forces(n);
+        touch.guess.clear();
         touch.report.rounds += report.rounds;
         touch.report.residual = report.residual;
         touch.report.cone_violation = touch.report.cone_violation.max(report.cone_violation);
@@ -540,14 +560,7 @@ impl IslandWork {
 
 impl Touch {
     /// Solves with the points that matter, until no other one does.
-    fn solve(
-        &mut self,
-        lower: &mut dyn Lower,
-        upper: &Upper,
-        lambda: &[f64],
-        dq: &[[f64; 6]],
-        work: &Work,
-    ) -> ConeReport {
+    fn solve(&mut self, lower: &mut dyn Lower, upper: &Upper, dq: &[[f64; 6]], work: &Work) -> ConeReport {
         // A quarter of what is let through: what the solver leaves open must not take anybody on.
         let mut sum = ConeReport::default();
         if self.contacts.len() > HEAP {
@@ -556,7 +569,7 @@ impl Touch {
         }
         for _ in 0..50 {
             let taken = self.contacts.iter().filter(|c| c.taken).count();
-            self.lay(upper, lambda, dq);
+            self.lay(upper, dq);
             let p = ConeProblem {
                 rows: &self.rows,
                 asks: &self.asks,
@@ -571,6 +584,7 @@ impl Touch {
                 responses: sum.responses + report.responses,
                 ..report
             };
+            self.bounds.iter().zip(&self.force).for_each(|(r, f)| self.guess[*r] = *f);
             let limits = self.take_forces(self.bounds.len());
             let crossed = self.take_on_crossed(dq, 10.0 * work.tolerance);
             let crossed = self.take_on_bounds(upper, dq, 10.0 * work.tolerance) || crossed;

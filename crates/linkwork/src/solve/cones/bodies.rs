@@ -225,6 +225,10 @@ fn six(x: &[f64], at: usize) -> [f64; 6] {
 }
 
 impl Space for Motions<'_> {
+    fn is_dear(&self) -> bool {
+        false
+    }
+
     fn place(&mut self, force: &[f64], x: &mut Vec<f64>) {
         x.clear();
         x.resize(6 * self.bodies.solids.len(), 0.0);

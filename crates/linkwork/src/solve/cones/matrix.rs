@@ -27,11 +27,8 @@ pub(super) struct Forces<'a> {
 impl Forces<'_> {
     fn times(&self, x: &[f64], out: &mut Vec<f64>) {
         out.clear();
-        if !x.is_empty() {
-            out.extend(
-                self.w.chunks_exact(x.len()).map(|row| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()),
-            );
-        }
+        out.resize(x.len(), 0.0);
+        pulp::Arch::new().dispatch(Times { w: self.w, x, out });
     }
 
     /// Row `r` of `B W`.
@@ -71,6 +68,11 @@ impl Space for Forces<'_> {
         self.times(x, out);
     }
 
+    fn rows_and_weigh(&self, x: &[f64], y: &mut Vec<f64>, weighed: &mut Vec<f64>) {
+        self.times(x, y);
+        weighed.clone_from(y);
+    }
+
     fn step(&mut self, slopes: &Slopes, off: &[f64], _: &[f64], step: &mut Vec<f64>) -> bool {
         let n = off.len();
         let mut s = std::mem::take(self.scratch);
@@ -90,7 +92,7 @@ impl Space for Forces<'_> {
             let known: f64 = s.row.iter().zip(off).map(|(w, x)| w * x).sum();
             s.right.push(off[*r] - known);
         }
-        let sound = eliminate(&mut s.matrix, &mut s.right, size);
+        let sound = pulp::Arch::new().dispatch(Eliminate { a: &mut s.matrix, b: &mut s.right, n: size });
         for (r, x) in s.part.iter().zip(&s.right) {
             step[*r] = *x;
         }
@@ -99,7 +101,45 @@ impl Space for Forces<'_> {
     }
 }
 
+/// `out = W x`, column by column: sums of a row by itself would wait for each other. The widest registers that there are,
+/// and the same bits in all of them.
+struct Times<'a> {
+    w: &'a [f64],
+    x: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Times<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { w, x, out } = self;
+        // `W` is symmetric.
+        for (column, x) in w.chunks_exact(x.len().max(1)).zip(x) {
+            out.iter_mut().zip(column).for_each(|(o, w)| *o += w * x);
+        }
+    }
+}
+
+/// [`eliminate`] in the widest registers.
+struct Eliminate<'a> {
+    a: &'a mut [f64],
+    b: &'a mut [f64],
+    n: usize,
+}
+
+impl pulp::WithSimd for Eliminate<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        eliminate(self.a, self.b, self.n)
+    }
+}
+
 /// Gauss with partial pivoting; `b` becomes the answer. False where a pivot is not a number.
+#[inline(always)]
 fn eliminate(a: &mut [f64], b: &mut [f64], n: usize) -> bool {
     for k in 0..n {
         let best = (k..n).fold(k, |m, i| if a[i * n + k].abs() > a[m * n + k].abs() { i } else { m });

@@ -26,6 +26,15 @@ pub(super) trait Space {
     fn rows(&self, x: &[f64], y: &mut Vec<f64>);
     /// The metric, in which the problem with lagged friction is convex, times `x`.
     fn weigh(&self, x: &[f64], out: &mut Vec<f64>);
+    /// Both at once.
+    fn rows_and_weigh(&self, x: &[f64], y: &mut Vec<f64>, weighed: &mut Vec<f64>) {
+        self.weigh(x, weighed);
+        self.rows(x, y);
+    }
+    /// A round costs more than the digits that hard ground takes from the answer are worth.
+    fn is_dear(&self) -> bool {
+        true
+    }
     /// Newton's step for what is missed; false where there is none.
     fn step(&mut self, slopes: &Slopes, off: &[f64], weighed: &[f64], step: &mut Vec<f64>) -> bool;
 }
@@ -102,6 +111,9 @@ const GROWTH: f64 = 10.0;
 const GUESSES: usize = 60;
 const NEWTON: usize = 12;
 const HALVINGS: usize = 4;
+/// Guesses that do not halve what is left, next to the tolerance (in units of it): that is rounding, and no guess will.
+const STALLED: usize = 4;
+pub(super) const NEAR: f64 = 5.0;
 
 impl Proximal {
     /// Improves `force`, keeping the best.
@@ -116,9 +128,10 @@ impl Proximal {
         space.place(force, &mut self.x);
         space.rows(&self.x, &mut self.y);
         let mut best = laws.residual(force, &self.y);
-        let (mut bold, mut before) = (warm, best);
+        let (mut bold, mut before, mut stalled) = (warm, best, 0);
         for _ in 0..GUESSES {
-            if !(best > work.tolerance) || work.is_over() {
+            let rounding = stalled >= STALLED && best <= NEAR * work.tolerance;
+            if !(best > work.tolerance) || rounding || work.is_over() {
                 break;
             }
             if bold {
@@ -127,7 +140,10 @@ impl Proximal {
             let law = if bold { Law::Coulomb } else { Law::Lagged };
             // Forces that are a guess still need no more.
             let aim = (0.03 * best).max(0.1 * work.tolerance);
+            let had = spent;
             let found = self.newton(laws, space, Ground { rho, law }, aim, work, &mut spent);
+            // One step did it: who pushes and who slides is settled, and only the softness of the ground is in the way.
+            let settled = space.is_dear() && spent <= had + 1;
             space.place(&self.force, &mut self.placed);
             space.rows(&self.placed, &mut self.y);
             let residual = laws.residual(&self.force, &self.y);
@@ -135,6 +151,7 @@ impl Proximal {
             // Hard ground is for what soft ground hardly improves: contacts that carry each other over long ways.
             let slow = !(residual < 0.1 * before);
             before = residual;
+            stalled = if residual < 0.5 * best { 0 } else { stalled + 1 };
             if better {
                 self.best.copy_from_slice(&self.force);
                 best = residual;
@@ -146,7 +163,7 @@ impl Proximal {
             } else {
                 self.center.copy_from_slice(&self.force);
                 rho = match found {
-                    true if slow => (rho * GROWTH).min(HARD),
+                    true if slow || settled => (rho * GROWTH).min(HARD),
                     true => rho,
                     false => (rho / GROWTH).max(SOFT),
                 };
@@ -273,8 +290,7 @@ impl Proximal {
         space.place(&self.force, &mut self.placed);
         self.off.clear();
         self.off.extend(self.x.iter().zip(&self.placed).map(|(x, l)| x - l));
-        space.weigh(&self.off, &mut self.weighed);
-        space.rows(&self.off, &mut self.y);
+        space.rows_and_weigh(&self.off, &mut self.y, &mut self.weighed);
         self.y.iter().fold(0.0, |m, y| larger(m, y.abs()))
     }
 

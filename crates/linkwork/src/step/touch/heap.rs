@@ -174,7 +174,7 @@ impl Touch {
         let mut farthest = 0.0_f64;
         for pair in &self.pairs {
             let size = pair.colliders.map(|k| self.colliders.all[k as usize].size);
-            let way = approach(piece.m, s, piece.h, pair, &self.colliders);
+            let way = approach(piece.m, s, piece.h, pair.solids, pair.shapes(&self.colliders));
             farthest = farthest.max(way / size[0].min(size[1]).max(1e-9));
         }
         match farthest / STALE {

@@ -142,6 +142,9 @@ impl IslandWork {
             }
         }
         self.touch.forget();
+        if !self.touch.withdrawn {
+            self.touch.foresee(pushed);
+        }
         hold_velocities(piece, s, self, pushed, false, done);
         self.touch.contacts.iter_mut().for_each(Contact::take_over);
     }

@@ -1,7 +1,7 @@
 //! The two stages of `variational` at which contacts act.
 
 use super::{Contact, PUSH, Pair, Touch};
-use crate::contact::{Colliders, ContactMemory, ContactReport};
+use crate::contact::{Collider, Colliders, ContactMemory, ContactReport};
 use crate::math::{Vector, log};
 use crate::solve::{Lower, contact_residual};
 use crate::state::State;
@@ -11,15 +11,20 @@ use crate::step::{IslandWork, Piece};
 /// What sinks in by more than this part of its size in a step was met where nobody expected it.
 const SUNK: f64 = 0.01;
 
-/// How far a pair may come together in `h`, at most.
-pub(super) fn approach(m: &crate::Mechanism, s: &State, h: f64, pair: &Pair, all: &Colliders) -> f64 {
-    let [a, b] = pair.solids;
+/// How far shapes of two solids may come together in `h`, at most.
+pub(in crate::step) fn approach(
+    m: &crate::Mechanism,
+    s: &State,
+    h: f64,
+    [a, b]: [usize; 2],
+    shapes: [&Collider; 2],
+) -> f64 {
     // One of them may be stopped within the step, by something else.
     let [va, vb] = [s.velocities[a], s.velocities[b]];
     let speed = (vb - va).length()
         + va.length().min(vb.length())
-        + s.spins[a].length() * all.all[pair.colliders[0] as usize].reach
-        + s.spins[b].length() * all.all[pair.colliders[1] as usize].reach;
+        + s.spins[a].length() * shapes[0].reach
+        + s.spins[b].length() * shapes[1].reach;
     h * speed + h * h * m.gravity.length()
 }
 
@@ -77,7 +82,8 @@ impl IslandWork {
     /// Points at `s` that may be met within the substep.
     pub(super) fn detect_ahead(&mut self, piece: &Piece, s: &State) {
         let (m, h) = (piece.m, piece.h);
-        self.touch.detect(s, h, |pair, all| approach(m, s, h, pair, all) + slack(pair, all));
+        self.touch
+            .detect(s, h, |pair, all| approach(m, s, h, pair.solids, pair.shapes(all)) + slack(pair, all));
         self.touch.take_later();
     }
 
