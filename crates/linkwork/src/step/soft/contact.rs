@@ -263,8 +263,9 @@ pub(crate) struct Contacts {
     pub obstacles: Vec<Obstacle>,
     pub(super) near: Vec<Near>,
     pub(super) guests: Vec<Guest>,
-    /// `A^-1 C` and the factor of the border.
+    /// Half of `A^-1 C`, what guests do to vertices, and the factor of the border.
     pub(super) border: Vec<f64>,
+    pub(super) answer: Vec<f64>,
     pub(super) dense: Vec<f64>,
     pub(super) small: Vec<f64>,
     /// Per obstacle: its solid's centre, and where its shape is; and where that was when the step began.
@@ -467,9 +468,8 @@ impl Soft {
         let mut tight = true;
         (self.report.contacts, self.report.penetration) = (0, 0.0);
         if self.has_strayed() {
-            let known = self.contacts.near.len();
+            // What is found only now counts if it lacks its distance, as everything else does.
             self.find_layers(c);
-            tight = known == self.contacts.near.len();
         }
         for k in 0..self.contacts.near.len() {
             let near = self.contacts.near[k];

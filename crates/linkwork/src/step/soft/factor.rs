@@ -11,7 +11,7 @@ use crate::solve::sparse::{Kernel, Pool, Scratch};
 /// A symmetric 3 x 3 block: xx, xy, xz, yy, yz, zz.
 pub(super) type Block = [f64; 6];
 
-/// So many right sides are solved for at a time: the factor is read once for all of them.
+/// So many right sides are gone through at a time: the factor is read once for all of them.
 const SIDES: usize = 8;
 type Lanes = [f64; SIDES];
 
@@ -255,8 +255,10 @@ impl Factor {
         }
     }
 
-    /// The same for several right sides, one after the other in `columns`.
-    pub fn solve_many(&mut self, columns: &mut [f64]) {
+    /// Half of that for several right sides, one after the other in `columns`: `D^-1/2 L^-1 x`, in the order of elimination, so that
+    /// the product of two of them is that of one right side with the other's answer. Most rows of what few vertices touch are
+    /// nothing, and are passed over.
+    pub fn halve_many(&mut self, columns: &mut [f64]) {
         let n = self.x.len();
         if !self.factored || n == 0 {
             return;
@@ -270,22 +272,11 @@ impl Factor {
                     (0..3).for_each(|i| self.wide[3 * *k as usize + i][side] = column[3 * node + i]);
                 }
             }
-            pulp::Arch::new().dispatch(SubstituteMany(self));
+            pulp::Arch::new().dispatch(HalveMany(self));
             for (side, column) in some.chunks_exact_mut(n).enumerate() {
-                for (node, k) in self.order.iter().enumerate() {
-                    (0..3).for_each(|i| column[3 * node + i] = self.wide[3 * *k as usize + i][side]);
-                }
+                let own = self.wide.iter().zip(&self.inverse);
+                column.iter_mut().zip(own).for_each(|(c, (x, d))| *c = x[side] * d.sqrt());
             }
-        }
-    }
-
-    #[inline(always)]
-    fn substitute_many(&mut self) {
-        for k in 0..self.steps.len() {
-            self.forward_many(k);
-        }
-        for k in (0..self.steps.len()).rev() {
-            self.backward_many(k);
         }
     }
 
@@ -293,17 +284,22 @@ impl Factor {
     fn forward_many(&mut self, k: usize) {
         let step = self.steps[k];
         let (own, rows) = (step.own, step.rows);
+        if self.wide[step.first..step.first + own].iter().all(|x| *x == [0.0; SIDES]) {
+            return;
+        }
         let panel = &self.panels[step.panel..step.panel + rows * own];
         let x = &mut self.wide_part[..rows];
         x[..own].copy_from_slice(&self.wide[step.first..step.first + own]);
         x[own..].fill([0.0; SIDES]);
-        for (k, column) in panel.chunks_exact(rows).enumerate() {
-            let by = x[k];
-            for (x, l) in x[k + 1..].iter_mut().zip(&column[k + 1..]) {
-                for i in 0..SIDES {
-                    x[i] -= l * by[i];
-                }
-            }
+        let mut k = 0;
+        while k < own {
+            let columns = &panel[k * rows..];
+            k += match own - k {
+                1 => take_columns::<1>(columns, rows, k, x),
+                2 => take_columns::<2>(columns, rows, k, x),
+                3 => take_columns::<3>(columns, rows, k, x),
+                _ => take_columns::<4>(columns, rows, k, x),
+            };
         }
         self.wide[step.first..step.first + own].copy_from_slice(&x[..own]);
         let below = &self.below[step.below..step.below + step.rest() / 3];
@@ -314,31 +310,6 @@ impl Factor {
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn backward_many(&mut self, k: usize) {
-        let step = self.steps[k];
-        let (own, rows) = (step.own, step.rows);
-        let panel = &self.panels[step.panel..step.panel + rows * own];
-        let x = &mut self.wide_part[..rows];
-        for (k, d) in self.inverse[step.first..step.first + own].iter().enumerate() {
-            x[k] = self.wide[step.first + k].map(|y| y * d);
-        }
-        let below = &self.below[step.below..step.below + step.rest() / 3];
-        for (b, to) in below.iter().zip(x[own..].as_chunks_mut::<3>().0) {
-            to.copy_from_slice(&self.wide[*b as usize..*b as usize + 3]);
-        }
-        for (k, column) in panel.chunks_exact(rows).enumerate().rev() {
-            let mut sum = x[k];
-            for (x, l) in x[k + 1..].iter().zip(&column[k + 1..]) {
-                for i in 0..SIDES {
-                    sum[i] -= l * x[i];
-                }
-            }
-            x[k] = sum;
-        }
-        self.wide[step.first..step.first + own].copy_from_slice(&x[..own]);
     }
 
     #[inline(always)]
@@ -359,11 +330,15 @@ impl Factor {
         let x = &mut self.part[..rows];
         x[..own].copy_from_slice(&self.x[step.first..step.first + own]);
         x[own..].fill(0.0);
-        for (k, column) in panel.chunks_exact(rows).enumerate() {
-            let by = x[k];
-            for (x, l) in x[k + 1..].iter_mut().zip(&column[k + 1..]) {
-                *x -= l * by;
-            }
+        let mut k = 0;
+        while k < own {
+            let columns = &panel[k * rows..];
+            k += match own - k {
+                1 => take_column::<1>(columns, rows, k, x),
+                2 => take_column::<2>(columns, rows, k, x),
+                3 => take_column::<3>(columns, rows, k, x),
+                _ => take_column::<4>(columns, rows, k, x),
+            };
         }
         self.x[step.first..step.first + own].copy_from_slice(&x[..own]);
         let below = &self.below[step.below..step.below + step.rest() / 3];
@@ -397,7 +372,7 @@ impl Factor {
 /// closure that borrows is a function of its own, and nobody can ask for that one to be inlined.
 struct Eliminate<'a>(&'a mut Factor);
 struct Substitute<'a>(&'a mut Factor);
-struct SubstituteMany<'a>(&'a mut Factor);
+struct HalveMany<'a>(&'a mut Factor);
 
 impl pulp::WithSimd for Eliminate<'_> {
     type Output = bool;
@@ -417,18 +392,62 @@ impl pulp::WithSimd for Substitute<'_> {
     }
 }
 
-impl pulp::WithSimd for SubstituteMany<'_> {
+impl pulp::WithSimd for HalveMany<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.0.substitute_many();
+        (0..self.0.steps.len()).for_each(|k| self.0.forward_many(k));
     }
+}
+
+/// What the next few rows of a front, from `k` on, take from all that come later. Tells how many they were: the later ones are
+/// read and written once for all of them.
+#[inline(always)]
+fn take_columns<const N: usize>(columns: &[f64], rows: usize, k: usize, x: &mut [Lanes]) -> usize {
+    let columns: [&[f64]; N] = std::array::from_fn(|j| &columns[j * rows..(j + 1) * rows]);
+    let (own, rest) = x[k..rows].split_at_mut(N);
+    for j in 0..N {
+        for i in j + 1..N {
+            for side in 0..SIDES {
+                own[i][side] -= columns[j][k + i] * own[j][side];
+            }
+        }
+    }
+    let columns = columns.map(|c| &c[k + N..rows]);
+    for (i, x) in rest.iter_mut().enumerate() {
+        for (column, by) in columns.iter().zip(&*own) {
+            for side in 0..SIDES {
+                x[side] -= column[i] * by[side];
+            }
+        }
+    }
+    N
+}
+
+/// The same for one right side.
+#[inline(always)]
+fn take_column<const N: usize>(columns: &[f64], rows: usize, k: usize, x: &mut [f64]) -> usize {
+    let columns: [&[f64]; N] = std::array::from_fn(|j| &columns[j * rows..(j + 1) * rows]);
+    let (own, rest) = x[k..rows].split_at_mut(N);
+    for j in 0..N {
+        for i in j + 1..N {
+            own[i] -= columns[j][k + i] * own[j];
+        }
+    }
+    let by: [f64; N] = std::array::from_fn(|j| own[j]);
+    let columns = columns.map(|c| &c[k + N..][..rest.len()]);
+    for (i, x) in rest.iter_mut().enumerate() {
+        for j in 0..N {
+            *x -= columns[j][i] * by[j];
+        }
+    }
+    N
 }
 
 /// Eight sums side by side, which fill wide registers.
 #[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     for (a, b) in a.iter().zip(b) {
@@ -540,16 +559,22 @@ mod tests {
         }
         let mut flat: Vec<f64> = b.iter().flat_map(|b| b.to_array()).collect();
         f.solve(&mut flat);
-        // Eleven at a time, the third of which is the one that is known.
-        let mut many: Vec<f64> = (0..11 * b.len() * 3).map(|_| r.next()).collect();
-        let own = 6 * b.len()..9 * b.len();
-        many[own.clone()].iter_mut().zip(b.iter().flat_map(|b| b.to_array())).for_each(|(m, b)| *m = b);
-        f.solve_many(&mut many);
-        flat.iter_mut().zip(&many[own]).for_each(|(x, m)| {
-            if (*x - m).abs() > 1e-9 {
-                *x = f64::INFINITY
+        // Eleven at a time, one of which touches nothing but a vertex, the third of which is the one that is known.
+        let n = 3 * b.len();
+        let mut many: Vec<f64> = (0..11 * n).map(|_| r.next()).collect();
+        many[3..n].fill(0.0);
+        many[2 * n..3 * n].iter_mut().zip(b.iter().flat_map(|b| b.to_array())).for_each(|(m, b)| *m = b);
+        let whole = many.clone();
+        f.halve_many(&mut many);
+        let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let known: Vec<f64> = x.iter().flat_map(|x| x.to_array()).collect();
+        for (half, whole) in many.chunks_exact(n).zip(whole.chunks_exact(n)) {
+            let (by_half, exact) = (product(half, &many[2 * n..3 * n]), product(whole, &known));
+            let size: f64 = whole.iter().zip(&known).map(|(a, b)| (a * b).abs()).sum();
+            if !((by_half - exact).abs() <= 1e-9 * (1.0 + size)) {
+                return f64::INFINITY;
             }
-        });
+        }
         let off = x.iter().zip(flat.chunks_exact(3)).map(|(x, y)| x.distance(Vector::from_slice(y)));
         off.fold(0.0, f64::max)
     }

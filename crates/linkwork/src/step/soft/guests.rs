@@ -2,7 +2,7 @@
 //! heavy ball on a light sheet that takes turns with it never comes to an end.
 
 use super::contact::Contacts;
-use super::{NONE, Soft};
+use super::{NONE, Soft, factor};
 use crate::math::{Matrix, Pose, Rotation, Vector, exp, log};
 use crate::rows::Masses;
 use crate::state::State;
@@ -74,6 +74,16 @@ impl Soft {
         }
     }
 
+    /// Kinetic energy of the guests.
+    pub(super) fn guests_energy(&self, s: &State) -> f64 {
+        let each = self.contacts.guests.iter();
+        each.map(|g| {
+            let (v, w) = (s.velocities[g.solid], s.spins[g.solid]);
+            0.5 * (g.mass * v.length_squared() + w.dot(g.inertia * w))
+        })
+        .sum()
+    }
+
     /// Guests are where they were when the step began.
     pub(super) fn stop_guests(&mut self) {
         for g in &mut self.contacts.guests {
@@ -109,7 +119,7 @@ impl Soft {
         }
     }
 
-    /// The border: `A^-1 C` and the factor of what is left of the guests.
+    /// The border: half of `A^-1 C`, and the factor of what is left of the guests.
     pub(super) fn linearise_guests(&mut self) {
         let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
         let size = 6 * guests;
@@ -160,13 +170,12 @@ impl Soft {
                 }
             }
         }
-        self.factor.solve_many(&mut self.contacts.border);
-        for (node, g, c) in &couplings {
-            for j in 0..size {
-                let x = &self.contacts.border[j * n + 3 * node..j * n + 3 * node + 3];
-                for i in 0..6 {
-                    self.contacts.dense[(g + i) * size + j] -= (0..3).map(|k| c[k][i] * x[k]).sum::<f64>();
-                }
+        self.factor.halve_many(&mut self.contacts.border);
+        for i in 0..size {
+            let own = &self.contacts.border[i * n..(i + 1) * n];
+            for j in 0..=i {
+                let product = factor::dot(own, &self.contacts.border[j * n..(j + 1) * n]);
+                self.contacts.dense[i * size + j] -= product;
             }
         }
         self.couplings = couplings;
@@ -200,10 +209,17 @@ impl Soft {
             slope -=
                 moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.inertia * g.moved[1]);
         }
-        for (j, z) in c.small.iter().enumerate() {
-            let column = &c.border[j * n..(j + 1) * n];
-            self.right.iter_mut().zip(column).for_each(|(r, b)| *r += b * z);
+        // What the guests' motion does to the vertices: one more answer of the factor takes less than all of `A^-1 C`.
+        let answer = &mut c.answer;
+        answer.clear();
+        answer.resize(n, 0.0);
+        for (node, g, block) in &self.couplings {
+            for (i, row) in block.iter().enumerate() {
+                answer[3 * node + i] += (0..6).map(|k| row[k] * c.small[g + k]).sum::<f64>();
+            }
         }
+        self.factor.solve(answer);
+        self.right.iter_mut().zip(answer).for_each(|(r, a)| *r += *a);
         slope
     }
 

@@ -179,6 +179,15 @@ pub(super) fn closest(kind: Kind, p: &[Vector; 4]) -> Option<(Vector, [f64; 4])>
     Some((p[0] * a + p[1] * b - p[2] * c - p[3] * d, [a, b, -c, -d]))
 }
 
+/// How far the boxes around the two sides of a pair are apart, along one of the axes: they are no nearer than that.
+fn box_gap(kind: Kind, p: &[Vector; 4]) -> f64 {
+    let (one, two) = match kind {
+        Kind::Corner => ((p[0], p[0]), (p[1].min(p[2]).min(p[3]), p[1].max(p[2]).max(p[3]))),
+        _ => ((p[0].min(p[1]), p[0].max(p[1])), (p[2].min(p[3]), p[2].max(p[3]))),
+    };
+    (two.0 - one.1).max(one.0 - two.1).max_element()
+}
+
 /// How far the two sides of a pair can come together by these ways.
 fn approach(kind: Kind, by: &[Vector; 4]) -> f64 {
     let mean = (by[0] + by[1] + by[2] + by[3]) * 0.25;
@@ -299,9 +308,13 @@ impl Soft {
         }
         let from = ends.map(|i| self.origin[i as usize]);
         let by = [0, 1, 2, 3].map(|k| self.at(ends[k]) - from[k]);
+        let reach = approach(kind, &by) + (1.0 + MARGIN) * keep;
+        if box_gap(kind, &from) > reach {
+            return;
+        }
         let Some((d, weights)) = closest(kind, &from) else { return };
         let d0 = d.length();
-        if d0 - approach(kind, &by) > (1.0 + MARGIN) * keep {
+        if d0 > reach {
             return;
         }
         if !(d0 > 1e-9 * keep) {

@@ -21,6 +21,8 @@ const LAST: usize = 12;
 const GAIN: f64 = 0.02;
 /// A round that leaves more than this share of the correction before it wants a new matrix.
 const SLOW: f64 = 0.2;
+/// With an old matrix a correction of a large sheet has to be shorter than this share of the one before it.
+const FALLS: f64 = 0.5;
 /// So does a correction that is longer than this share of the shortest spring.
 const NEAR: f64 = 1e-2;
 
@@ -56,11 +58,19 @@ impl Soft {
             round += 1;
             let (eps, most) = self.accuracy();
             self.report.rounds += 1;
-            let new = stale;
+            let mut new = stale;
             if new && !self.linearise() {
                 break;
             }
-            let (moved, slope) = self.correct();
+            let (mut moved, mut slope) = self.correct();
+            if !new && self.is_large() && !(moved <= FALLS * last) {
+                // The old matrix leads astray: stiff springs have turned since.
+                (new, last) = (true, f64::INFINITY);
+                if !self.linearise() {
+                    break;
+                }
+                (moved, slope) = self.correct();
+            }
             if !moved.is_finite() {
                 break;
             }
@@ -96,9 +106,10 @@ impl Soft {
                 }
             }
             // After a new matrix a large sheet tries the old one once, however far it went: that is a fifth of the work.
-            let far = moved > NEAR * self.reach && !(new && self.is_large()) || moved > SLOW * last;
+            let tried = new && self.is_large();
+            let far = !tried && (moved > NEAR * self.reach || moved > SLOW * last);
             stale = !tight || share < 1.0 || far || self.acts_differently();
-            last = if stale { f64::INFINITY } else { moved };
+            last = if stale && !self.is_large() { f64::INFINITY } else { moved };
             if self.look_at_surfaces(round) || !tight {
                 value = self.evaluate(held);
             }
