@@ -20,6 +20,7 @@ import { plots as plotsPanel } from './panels/plots';
 import { settings } from './panels/settings';
 import { strainLegend } from './panels/legend';
 import { text as textPanel } from './panels/text';
+import { springs as springList } from './panels/springs';
 import { tools } from './panels/tools';
 import { transport } from './panels/transport';
 import { watched } from './panels/watched';
@@ -135,7 +136,7 @@ build.hooks = {
   },
 };
 const parts = outline(app, {
-  above: [findings(app, freedoms, overlays), selected, motors(app, solids, overlays, hands, stage)],
+  above: [findings(app, freedoms, overlays), selected, motors(app, solids, overlays, hands, stage), springList(app)],
   grab: (solid) => keyboard.grab(solid),
   reveal: (line) => {
     docks.toggle('text', true);

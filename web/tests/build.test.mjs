@@ -268,6 +268,54 @@ test('a plate with three corners is pinned where they meet others', async () => 
   assert.equal((await text()).match(/solid plate-1:\n( {2}shape capsule .*;\n){3}/)?.length, 2, 'three edges');
 });
 
+test('a spring is drawn between two points and set under Parts', async () => {
+  await empty();
+  await tool('bar');
+  await drag([0, 0.4], [0.6, 0.4]);
+  await has(1, 0);
+  await tool('pin');
+  await click(0, 0.4);
+  await has(1, 1);
+  const springs = () => page.evaluate(() => linkwork.app.scene.springs.length);
+  await tool('spring');
+  // From the ground to the end of the bar, whichever is drawn first.
+  await drag([0.6, 1], [0.6, 0.4]);
+  await until('a spring', async () => (await springs()) === 1);
+  assert.match(await text(), /\nspring spring-1: object2 bar-1; hinge 0\.6 1 0 {2}0\.6 0 0; length 0\.6; stiffness [\d.]+; damping [\d.]+; end\n/);
+  // Two points that stay, or two of one part, make none.
+  await drag([-0.4, 0.8], [-0.4, 1]);
+  await until('it is told', async () => /needs a part/.test(await page.locator('.toast').innerText()));
+  assert.equal(await springs(), 1);
+  await page.screenshot({ path: `${pictures}/build-spring.png` });
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  const stiffness = page.locator('[data-spring="spring-1"][data-clause="stiffness"]');
+  await stiffness.fill('40');
+  await page.keyboard.press('Enter');
+  await until('softer', async () => /length 0\.6; stiffness 40;/.test(await text()));
+  await page.locator('[data-spring="spring-1"][data-clause="length"]').fill('0.3');
+  await page.keyboard.press('Enter');
+  await until('shorter', async () => /length 0\.3; stiffness 40;/.test(await text()));
+  await command(page, { do: 'run', on: true });
+  await until('it pulls the bar up', async () => {
+    const [, , , , , z, w] = (await frame(page)).poses;
+    return 2 * Math.atan2(z, w) > 0.05;
+  });
+  await command(page, { do: 'run', on: false });
+  await page.click('[aria-label="Delete spring-1"]');
+  await until('gone', async () => (await springs()) === 0);
+  assert.equal(await page.locator('#springs').isVisible(), false);
+  await page.keyboard.press('Control+z');
+  await until('back', async () => (await springs()) === 1);
+  await page.evaluate(() => linkwork.docks.toggle('outline', false));
+  // By keys: from the end of the bar to the ground.
+  await page.evaluate(() => linkwork.build.toggle(false));
+  await page.evaluate(() => linkwork.build.toggle(true));
+  await page.locator('canvas').focus();
+  await page.keyboard.press('-');
+  assert.equal(await page.evaluate(() => linkwork.build.tool), 'spring');
+  assert.deepEqual(page.complaints, []);
+});
+
 test('by keys alone: an empty scene, two bars, a ground pin and a motor', async () => {
   await empty();
   await page.evaluate(() => linkwork.build.toggle(false));

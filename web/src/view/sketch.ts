@@ -73,6 +73,23 @@ export function withJoint(text: string, kind: string, one: Side, two: Side, at: 
   );
 }
 
+/**
+ * The text with a spring between two points of the scene. Nobody has chosen its strength yet: it gives way by a tenth of its
+ * length under the weight of the lighter part, and swings a few times.
+ */
+export function withSpring(text: string, one: Side, two: Side, a: THREE.Vector3, b: THREE.Vector3, mass: number): { text: string; name: string } {
+  // The world can only be the first of the two.
+  if (two.name === '') return withSpring(text, two, one, b, a, mass);
+  const name = freshName(text, 'spring');
+  const digits2 = (x: number) => num(Number(x.toPrecision(2)));
+  const length = a.distanceTo(b);
+  const stiffness = (9.81 * mass) / (0.1 * length);
+  const first = one.name === '' ? '' : `object1 ${one.name}; `;
+  const hinge = `${frameText(one, a, null)}  ${frameText(two, b, null)}`;
+  const block = `spring ${name}: ${first}object2 ${two.name}; hinge ${hinge}; length ${num(length)}; stiffness ${digits2(stiffness)}; damping ${digits2(0.2 * Math.sqrt(stiffness * mass))}; end`;
+  return { text: append(text, block), name };
+}
+
 /** Calm colours that can be told apart, one after the other. */
 const COLORS = ['0.86 0.42 0.34', '0.91 0.66 0.26', '0.28 0.47 0.66', '0.36 0.6 0.42', '0.55 0.43 0.66', '0.3 0.62 0.65'];
 export const colorFor = (text: string): string => COLORS[parse(text).filter((b) => b.keyword === 'solid').length % COLORS.length]!;
@@ -107,7 +124,7 @@ export function bar(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vecto
   // Turns are counted from x, which is the plane's own first axis but for faces at a slant.
   const base = new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(plane.u, plane.v, plane.n));
   const straight = Math.abs(plane.u.x - 1) < 1e-9;
-  const rounded = (Math.round((angle * 180e6) / Math.PI) / 180e6) * Math.PI;
+  const rounded = (Math.round((angle * 180e5) / Math.PI) / 180e5) * Math.PI;
   const q = straight ? new THREE.Quaternion().setFromAxisAngle(plane.n, rounded) : base.clone().multiply(new THREE.Quaternion().setFromAxisAngle(new THREE.Vector3(0, 0, 1), rounded));
   const clause = straight ? turnText(plane.n, angle) : `  orientation ${nums([q.w, q.x, q.y, q.z])};\n`;
   return solid(text, 'bar', [`capsule ${num(radius)} from 0 0 0 to ${num(length)} 0 0`], DENSITY * Math.PI * radius ** 2 * length, a, q, clause);
