@@ -265,7 +265,31 @@ test('a plate with three corners is pinned where they meet others', async () => 
     await drawn(page, 1);
   }
   await has(2, 1);
-  assert.equal((await text()).match(/solid plate-1:\n( {2}shape capsule .*;\n){3}/)?.length, 2, 'three edges');
+  assert.equal((await text()).match(/solid plate-1:\n( {2}shape capsule .*;\n){3} {2}shape plate [\d.]+ 0 0 {2}0\.9 0 {2}0\.5 0\.5;\n/)?.length, 2, 'three edges and a sheet between them');
+  // It is solid: its middle can be taken hold of.
+  const middle = await at(-0.05, 0.87);
+  assert.equal(await page.evaluate(({ x, y }) => linkwork.app.scene.solids[linkwork.pointer.pick(x, y)?.solid]?.name, middle), 'plate-1');
+  await page.screenshot({ path: `${pictures}/build-plate.png` });
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  await until('inspected', () => page.locator('#inspect-mirror').isVisible());
+  await page.click('#inspect-mirror');
+  await has(3, 1);
+  await page.keyboard.press('Control+z');
+  await has(2, 1);
+  await page.evaluate(() => linkwork.docks.toggle('outline', false));
+  // On the ground it lies flat.
+  await empty();
+  await page.selectOption('#draw-on', 'ground');
+  await tool('plate');
+  for (const p of [[-0.4, 0, 0.2], [0.4, 0, 0.2], [0.2, 0, -0.4], [-0.4, 0, 0.2]]) {
+    await click(...p);
+    await drawn(page, 1);
+  }
+  await has(1, 0);
+  assert.match(await text(), /shape plate [\d.]+ 0 0 {2}0\.8 0 {2}0\.6 0\.6 turn -1 0 0 90 deg;\n/);
+  const size = await page.evaluate(() => linkwork.solids.bounds(new Set([1])).getSize(new linkwork.THREE.Vector3()).toArray());
+  assert.ok(size[1] < 0.15 && size[0] > 0.8 && size[2] > 0.6, `${size}`);
+  await page.selectOption('#draw-on', 'front');
 });
 
 test('a spring is drawn between two points and set under Parts', async () => {

@@ -1,6 +1,7 @@
 //! What scenes mean: fixtures, lints, and text written back.
 
 use linkwork::scene::{Body, LineIndex, OnMiss, Report, Scene, TetraBody, Up, fmt, load, write_poses};
+use linkwork::session::{Command, Session};
 use linkwork::{
     Collide, Direction, DriveAim, JointId, Kernel, Mask, PlacedShape, Pose, Rank, Region, Rotation, SolidId,
     State, Vector,
@@ -31,6 +32,40 @@ fn read(text: &str) -> (Scene, Report) {
 
 fn lints(text: &str) -> Vec<&'static str> {
     read(text).1.diagnostics.iter().map(|d| d.code).collect()
+}
+
+/// A plate is solid: mass, centre and inertia are those of a slab, and what falls on it stays on it.
+#[test]
+fn plates_are_solid() {
+    let text = "solid slab: shape plate 0.1 0 0  1 0  1 1  0 1; density 1000; end\n\
+         solid table: kernel fixed; shape plate 0.1 -2 0  2 0  2 2  0 1  -2 2 at 0 -1 1 turn 1 0 0 -90 deg; end\n\
+         solid stone: shape sphere 0.1; mass 1; at 1 -0.8 0.4; end\n\
+         joint weld; object2 slab; frame1 0 5 0; end\n";
+    let (scene, _) = read(text);
+    let of = &scene.mechanism.solids()[1].mass;
+    assert!((of.mass - 100.0).abs() < 1e-9, "{of:?}");
+    assert!((of.center - Vector::new(0.5, 0.5, 0.0)).length() < 1e-12, "{of:?}");
+    assert!((of.inertia.z_axis.z - 100.0 * 2.0 / 12.0).abs() < 1e-9, "{of:?}");
+    let mut session = Session::open(text, &mut files).expect("a session");
+    session.apply(Command::Step { count: 120 }).expect("steps");
+    let at = session.state().pose(session.mechanism(), SolidId(3)).translation;
+    assert!((at.y + 0.85).abs() < 1e-3, "{at:?}");
+}
+
+/// What is no plate is told with what to write.
+#[test]
+fn what_is_no_plate_is_told() {
+    for (clause, words) in [
+        ("plate 0.1 0 0  1 0", "3 to 256 corners, not 2"),
+        ("plate 0.1 0 0  1 0  2 0", "lie on one line"),
+        ("plate 0.1 0 0  2 2  2 0  0 1", "crosses itself"),
+        ("plate 0 0 0  1 0  0 1", "greater than zero"),
+    ] {
+        let text = format!("solid a: mass 1; shape {clause}; end");
+        let (_, report) = load(&text, &mut files);
+        let said = report.render("t.lw", &text, false);
+        assert!(said.contains(words), "{clause}: {said}");
+    }
 }
 
 #[test]

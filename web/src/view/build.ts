@@ -386,7 +386,7 @@ export class Build {
     if (plane.floor && (tool === 'box' || tool === 'ball') && this.solids.floor().length === 0) text = withFloor(text, scene.up);
     let part: Part;
     if (tool === 'bar') part = bar(text, plane, at[0]!, at[1]!, r);
-    else if (tool === 'plate') part = plate(text, at, r);
+    else if (tool === 'plate') part = plate(text, plane, at, r);
     else if (tool === 'wheel') part = wheel(text, plane, at[0]!, far, 1.6 * r);
     else if (tool === 'ball') part = ball(text, plane, spots[0]!.at, far);
     else part = box(text, plane, spots[0]!.at, spots[1]!.at);

@@ -130,17 +130,22 @@ export function bar(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vecto
   return solid(text, 'bar', [`capsule ${num(radius)} from 0 0 0 to ${num(length)} 0 0`], DENSITY * Math.PI * radius ** 2 * length, a, q, clause);
 }
 
-/** A plate with corners: a frame of rounded edges. */
-export function plate(text: string, corners: THREE.Vector3[], radius: number): Part {
+/** A plate with corners: a flat sheet with rounded edges, which pins go through. */
+export function plate(text: string, plane: Plane, corners: THREE.Vector3[], radius: number): Part {
   const [first] = corners;
   const local = corners.map((c) => c.clone().sub(first!));
-  let round = 0;
+  let twice = 0;
   const edges = local.map((a, i) => {
     const b = local[(i + 1) % local.length]!;
-    round += a.distanceTo(b);
+    twice += a.clone().cross(b).dot(plane.n);
     return `capsule ${num(radius)} from ${nums(a.toArray())} to ${nums(b.toArray())}`;
   });
-  return solid(text, 'plate', edges, DENSITY * Math.PI * radius ** 2 * round, first!, new THREE.Quaternion(), '');
+  const sheet = `plate ${num(radius)} ${local.map((c) => nums([c.dot(plane.u), c.dot(plane.v)])).join('  ')}`;
+  // The sheet is drawn in x and y; the plane may be another one.
+  const q = new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(plane.u, plane.v, plane.n));
+  const angle = 2 * Math.acos(Math.min(1, Math.abs(q.w)));
+  const turn = angle < 1e-6 ? '' : ` turn ${nums(new THREE.Vector3(q.x, q.y, q.z).normalize().multiplyScalar(Math.sign(q.w) || 1).toArray())} ${degs(angle)}`;
+  return solid(text, 'plate', [...edges, sheet + turn], DENSITY * radius * 0.5 * Math.abs(twice), first!, new THREE.Quaternion(), '');
 }
 
 export function wheel(text: string, plane: Plane, at: THREE.Vector3, radius: number, width: number): Part {
