@@ -171,9 +171,9 @@ goAlong.setAttribute('aria-pressed', 'false');
 const frame = iconButton('Look at the selection', FRAME, () => framing.selection(), 'F');
 frame.hidden = true;
 view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, goAlong, iconButton('Fit all', HOME, () => stage.resetView(), 'R')));
-follow.onchange = () => {
+follow.onchange = (asked) => {
   goAlong.setAttribute('aria-pressed', String(follow.on));
-  app.toast(follow.on ? 'The camera follows the selected solid, or all that moves.' : 'The camera stays.');
+  if (asked) app.toast(follow.on ? 'The camera follows the selected solid, or all that moves.' : 'The camera stays.');
 };
 const xr = new Xr(app, stage, solids, hands, tethers);
 const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
