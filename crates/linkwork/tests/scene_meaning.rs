@@ -52,6 +52,31 @@ fn plates_are_solid() {
     assert!((at.y + 0.85).abs() < 1e-3, "{at:?}");
 }
 
+/// Who comes from another program is told what their words are called here.
+#[test]
+fn words_of_other_programs_are_answered() {
+    for (text, words) in [
+        ("solid a: mass 1; end joint x: revolute; object2 a; end", "it is called `pin` here"),
+        ("solid a: mass 1; end joint x: hinge; object2 a; end", "is called `pin` here"),
+        ("solid a: mass 1; end joint x: Spherical; object2 a; end", "it is called `ball` here"),
+        ("solid a: mass 1; end joint x: fixed; object2 a; end", "it is called `weld` here"),
+        ("solid a: mass 1; end joint x: pin; parent world; object2 a; end", "it is called `object1` here"),
+        ("body a: mass 1; end", "it is called `solid` here"),
+        ("gravity 0 0 0; end", "a clause of `scene`"),
+        ("solid a: mass 1; position 0 0 1; end", "it is called `at` here"),
+        ("solid a: mass 1; shape cuboid 1 1 1; end", "it is called `box` here"),
+        ("solid a: mass 1; shape box 500 mm 1 1; end", "lengths are in metres: write 0.5, without a unit"),
+        ("solid a: mass 1; at 0 0 3 cm; end", "lengths are in metres: write 0.03, without a unit"),
+        ("solid a: mass 250 g; end", "masses are in kilograms: write 0.25, without a unit"),
+        ("solid a: mass 1; turn 0 0 1 30 degrees; end", "angles are in radians, or in `deg`"),
+    ] {
+        let (scene, report) = load(text, &mut files);
+        let said = report.render("t.lw", text, false);
+        assert!(scene.is_none() && said.contains(words), "{text}: {said}");
+    }
+    assert_eq!(lints("solid a: mass 1; shape sphere 1; end joint universal; object2 a; end"), ["L019"]);
+}
+
 /// What is no plate is told with what to write.
 #[test]
 fn what_is_no_plate_is_told() {
@@ -102,9 +127,10 @@ fn appendix_a_is_a_scene() {
 }
 
 #[test]
-fn everything_loads_without_a_word() {
+fn everything_loads_but_for_a_word_with_two_meanings() {
     let (scene, report) = read(EVERYTHING);
-    assert_eq!(report, Report::default(), "{}", report.render("everything.lw", EVERYTHING, false));
+    let codes: Vec<_> = report.diagnostics.iter().map(|d| d.code).collect();
+    assert_eq!(codes, ["L019"], "{}", report.render("everything.lw", EVERYTHING, false));
     assert_eq!((scene.title.as_deref(), scene.up), (Some("Monocycle"), Up::Y));
     let s = &scene.settings;
     assert_eq!((s.step, s.budget, s.on_miss), (Some(1.0 / 60.0), Some(0.004), Some(OnMiss::Warn)));
