@@ -292,6 +292,38 @@ test('a plate with three corners is pinned where they meet others', async () => 
   await page.selectOption('#draw-on', 'front');
 });
 
+test('wheels, boxes and balls have their sizes in the inspector', async () => {
+  await empty();
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  const enter = async (id, value) => {
+    await until(`${id} is there`, () => page.locator(id).isVisible());
+    await page.locator(id).fill(String(value));
+    await page.keyboard.press('Enter');
+  };
+  await tool('wheel');
+  await drag([-0.4, 0.4], [-0.2, 0.4]);
+  await has(1, 0);
+  await enter('#inspect-radius', 0.3);
+  await until('wider', async () => /shape cylinder 0\.3 [\d.]+ axis 0 0 1;/.test(await text()));
+  await until('selected still', async () => (await selected()) === 'wheel-1');
+  await enter('#inspect-width', 0.1);
+  await until('thicker', async () => /shape cylinder 0\.3 0\.1 axis 0 0 1;/.test(await text()));
+  await drawn(page, 2);
+  await tool('box');
+  await drag([0.2, 0.2], [0.4, 0.6]);
+  await has(2, 0);
+  await until('its sizes', async () => (await page.locator('#inspect-size-y').inputValue()) === '0.4');
+  await enter('#inspect-size-y', 0.7);
+  await until('taller', async () => /shape box 0\.2 0\.7 0\.2;/.test(await text()));
+  await page.locator('#inspect-size-x').fill('0');
+  await page.keyboard.press('Enter');
+  await until('what is no size is refused', async () => /at least/.test(await page.locator('.toast').innerText()));
+  assert.match(await text(), /shape box 0\.2 0\.7 0\.2;/);
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => linkwork.docks.toggle('outline', false));
+  assert.deepEqual(page.complaints, []);
+});
+
 test('a spring is drawn between two points and set under Parts', async () => {
   await empty();
   await tool('bar');

@@ -90,6 +90,27 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     void send(changed);
   };
 
+  /** The sizes of a part of one shape, as its clause has them: words in their order, and where the numbers stand. */
+  const SIZES: Record<string, [string, string][]> = {
+    sphere: [['radius', 'Radius']],
+    cylinder: [['radius', 'Radius'], ['width', 'Width']],
+    box: [['size-x', 'Size x'], ['size-y', 'Size y'], ['size-z', 'Size z']],
+    capsule: [['radius', 'Radius']],
+  };
+  const sizeFields = (solid: SolidInfo, block: Block | null): Node[] => {
+    const shapes = block?.clauses.filter((c) => c.word === 'shape') ?? [];
+    const tokens = shapes[0]?.tokens ?? [];
+    const sizes = SIZES[tokens[1]?.text ?? ''];
+    if (shapes.length !== 1 || !sizes || !tokens.slice(2, 2 + sizes.length).every((t) => Number.isFinite(Number(t.text)))) return [];
+    return sizes.map(([key, label], k) =>
+      number(`inspect-${key}`, label, 'm', Number(tokens[2 + k]!.text), (x) =>
+        edit(solid.name, (t, b) => {
+          const at = b.clauses.find((c) => c.word === 'shape')!.tokens[2 + k]!;
+          return t.slice(0, at.from) + num(x) + t.slice(at.to);
+        }), 1e-4),
+    );
+  };
+
   const solidFields = (id: number): Node[] => {
     const solid = app.scene!.solids[id]!;
     const name = solid.name;
@@ -117,6 +138,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
       ...(solid.kind === 'dynamic' ? [number('inspect-mass', 'Mass', 'kg', solid.mass, (x) => edit(name, (t, b) => setClause(setClause(t, b, 'density', null), solidBlock(setClause(t, b, 'density', null), name)!, 'mass', num(x))), 1e-6)] : []),
       h('label', { class: 'field' }, h('span', {}, 'Colour'), color),
       ...(capsule ? [number('inspect-length', 'Length', 'm', capsule.length!, (x) => reshape(solid, id, capsule.length!, x), 1e-4)] : []),
+      ...sizeFields(solid, block),
       h('div', { class: 'triple' }, ...(['x', 'y', 'z'] as const).map((c, k) => number(`inspect-${c}`, c, 'm', at.getComponent(k), place(k)))),
       ...(flat && !solid.particle ? [number('inspect-angle', 'Angle', '°', Math.abs(angle) > 180 ? angle - 360 * Math.sign(angle) : angle, (x) => block ? void send(setPose(text(), name, at, new THREE.Quaternion().setFromAxisAngle(n, (x * Math.PI) / 180))) : unnamed())] : []),
       h(
