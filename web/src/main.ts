@@ -168,7 +168,7 @@ handles.onchange = () => {
 };
 const goAlong = iconButton('Follow with the camera', FOLLOW, () => follow.toggle(), 'V');
 goAlong.setAttribute('aria-pressed', 'false');
-const frame = iconButton('Look at the selection', FRAME, () => framing.selection(), 'F');
+const frame = iconButton('Frame the selection', FRAME, () => framing.selection(), 'F');
 frame.hidden = true;
 view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, goAlong, iconButton('Fit all', HOME, () => stage.resetView(), 'R')));
 follow.onchange = (asked) => {
@@ -379,7 +379,7 @@ app.on('connection', (state) => {
     say(
       app.token === ''
         ? pending
-          ? 'This link carries a scene, but no token to come in. Open the address that `linkwork view` printed; there, “File”, “Open a link…” shows the scene.'
+          ? 'This link carries a scene, but no access token. Open the address that `linkwork view` printed; there, “File”, “Open a link…” shows the scene.'
           : 'This address has no token. Use the one that `linkwork view` printed.'
         : 'No connection. Is `linkwork view` still running? A new run has a new address.',
     );

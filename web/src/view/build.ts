@@ -27,15 +27,15 @@ export type Tool = (typeof TOOLS)[number];
 const HINTS: Record<Tool, [string, string]> = {
   select: ['Drag a part to move it. Select a bar, then drag its ends; select a pin, then drag it. Values are under Parts.', ''],
   bar: ['Drag from one end of the bar to the other. Ends that meet are pinned together.', 'Now the other end.'],
-  plate: ['Click the corners of the plate, then the first one again (or Enter twice).', 'Next corner; the first one again closes the plate.'],
+  plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; the first one again closes the plate.'],
   wheel: ['Drag from the middle of the wheel to its rim.', 'Now its rim.'],
   box: ['Drag from one corner of the box to the opposite one.', 'Now the opposite corner.'],
   ball: ['Drag from the middle of the ball outwards.', 'Now its surface.'],
   pin: ['Click an end to pin it to the ground, or where two parts meet to pin them together.', ''],
   motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
-  spring: ['Drag from one point of a part to another part, or to the ground: a spring joins them.', 'Now its other end: a part, or a place of the ground.'],
+  spring: ['Drag from a point on a part to another part, or to the ground, to add a spring.', 'Now the other end: a part, or any point of the ground.'],
   trace: ['Click a point on a part to trace its path.', ''],
-  measure: ['Click two points of parts for their distance. Angles and forces: select a joint, see Parts.', 'Now the other point.'],
+  measure: ['Click two points to measure the distance between them. For angles and forces, select a joint under Parts.', 'Now the other point.'],
 };
 
 const SNAP = 14;
