@@ -4,7 +4,7 @@
  */
 
 import * as THREE from 'three';
-import type { SceneMessage } from './protocol';
+import type { SceneMessage, ShapeInfo } from './protocol';
 import { type Block, type Clause, append, freshName, jointBlock, nums, parse, removeBlock, setClause, solidBlock } from './scenetext';
 import { setPose } from './view/pose-text';
 
@@ -132,7 +132,9 @@ function placed(text: string, own: (text: string) => Block, ends: string[], way:
 export const copied = (s: Scenery, solids: number[], by: THREE.Vector3): Made | string => clone(s, solids, shifted(by));
 
 export function mirrored(s: Scenery, solids: number[]): Made | string {
-  const odd = solids.some((id) => s.scene.solids[id]!.shapes.some((x) => Math.abs(x.pose[2]) > 1e-6 || x.type === 'mesh'));
+  // The same on both sides of its middle: what a plate is.
+  const lopsided = (x: ShapeInfo) => x.type === 'mesh' && (Math.abs(x.pose[6]) < 1 - 1e-9 || x.positions!.some((z, k) => k % 3 === 2 && Math.abs(Math.abs(z) - Math.abs(x.positions![2]!)) > 1e-9));
+  const odd = solids.some((id) => s.scene.solids[id]!.shapes.some((x) => Math.abs(x.pose[2]) > 1e-6 || lopsided(x)));
   return odd ? 'Only flat parts can be mirrored.' : clone(s, solids, MIRRORED);
 }
 

@@ -20,6 +20,7 @@ import { plots as plotsPanel } from './panels/plots';
 import { settings } from './panels/settings';
 import { strainLegend } from './panels/legend';
 import { text as textPanel } from './panels/text';
+import { springs as springList } from './panels/springs';
 import { tools } from './panels/tools';
 import { transport } from './panels/transport';
 import { watched } from './panels/watched';
@@ -135,7 +136,7 @@ build.hooks = {
   },
 };
 const parts = outline(app, {
-  above: [findings(app, freedoms, overlays), selected, motors(app, solids, overlays, hands, stage)],
+  above: [findings(app, freedoms, overlays), selected, motors(app, solids, overlays, hands, stage), springList(app)],
   grab: (solid) => keyboard.grab(solid),
   reveal: (line) => {
     docks.toggle('text', true);
@@ -167,12 +168,12 @@ handles.onchange = () => {
 };
 const goAlong = iconButton('Follow with the camera', FOLLOW, () => follow.toggle(), 'V');
 goAlong.setAttribute('aria-pressed', 'false');
-const frame = iconButton('Look at the selection', FRAME, () => framing.selection(), 'F');
+const frame = iconButton('Frame the selection', FRAME, () => framing.selection(), 'F');
 frame.hidden = true;
 view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, goAlong, iconButton('Fit all', HOME, () => stage.resetView(), 'R')));
-follow.onchange = () => {
+follow.onchange = (asked) => {
   goAlong.setAttribute('aria-pressed', String(follow.on));
-  app.toast(follow.on ? 'The camera follows the selected solid, or all that moves.' : 'The camera stays.');
+  if (asked) app.toast(follow.on ? 'The camera follows the selected solid, or all that moves.' : 'The camera stays.');
 };
 const xr = new Xr(app, stage, solids, hands, tethers);
 const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
@@ -378,7 +379,7 @@ app.on('connection', (state) => {
     say(
       app.token === ''
         ? pending
-          ? 'This link carries a scene, but no token to come in. Open the address that `linkwork view` printed; there, “File”, “Open a link…” shows the scene.'
+          ? 'This link carries a scene, but no access token. Open the address that `linkwork view` printed; there, “File”, “Open a link…” shows the scene.'
           : 'This address has no token. Use the one that `linkwork view` printed.'
         : 'No connection. Is `linkwork view` still running? A new run has a new address.',
     );

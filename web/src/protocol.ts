@@ -218,6 +218,8 @@ export interface GalleryItem {
   figure: string;
   about: string;
   attempt: string;
+  /** It goes away from where it starts: the camera goes along. */
+  travels: boolean;
 }
 
 export interface Hello {

@@ -26,7 +26,7 @@ describe('scenes', () => {
   });
 
   it('are found in the gallery by what they are, not by what they were opened as', () => {
-    const item = (id: string, title: string): GalleryItem => ({ id, title, figure: '', about: '', attempt: '' });
+    const item = (id: string, title: string): GalleryItem => ({ id, title, figure: '', about: '', attempt: '', travels: false });
     const gallery = [item('', 'mine.lw'), item('fourbar', 'Four-bar linkage'), item('characters', 'Acrobats')];
     expect(itemOf(gallery, four)?.id).toBe('fourbar');
     expect(itemOf(gallery, scene('fourbar', 'Acrobats', []))?.id).toBe('characters');

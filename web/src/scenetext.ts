@@ -97,8 +97,8 @@ export function num(x: number): string {
   return s === '-0' || s === '' ? '0' : s;
 }
 export const nums = (v: readonly number[]): string => v.map(num).join(' ');
-/** Radians as degrees, the way people write angles. */
-export const degs = (radians: number): string => `${num((radians * 180) / Math.PI)} deg`;
+/** Radians as degrees, the way people write angles: to a hundred-thousandth, since poses on show have 32 bits. */
+export const degs = (radians: number): string => `${num(Math.round((radians * 180e5) / Math.PI) / 1e5)} deg`;
 
 const splice = (text: string, from: number, to: number, by: string) => text.slice(0, from) + by + text.slice(to);
 

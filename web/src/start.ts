@@ -10,8 +10,8 @@ function refuse(why: string): void {
       { class: 'refusal', role: 'alert' },
       h('h1', {}, 'Linkwork cannot draw here'),
       h('p', {}, why),
-      h('p', {}, 'What helps: switch on hardware acceleration in the browser’s settings, update the browser or the graphics driver, or use another browser. In a virtual machine or over a remote desktop, Chromium draws without a graphics card when started with --enable-unsafe-swiftshader.'),
-      h('p', {}, 'The command line needs none of this: `linkwork help` tells what it can do.'),
+      h('p', {}, 'What may help: turn on hardware acceleration in the browser’s settings, update the browser or the graphics driver, or use another browser. In a virtual machine or over a remote desktop, Chromium draws without a graphics card when started with --enable-unsafe-swiftshader.'),
+      h('p', {}, 'The command line needs none of this: `linkwork help` shows what it can do.'),
     ),
   );
 }

@@ -265,7 +265,113 @@ test('a plate with three corners is pinned where they meet others', async () => 
     await drawn(page, 1);
   }
   await has(2, 1);
-  assert.equal((await text()).match(/solid plate-1:\n( {2}shape capsule .*;\n){3}/)?.length, 2, 'three edges');
+  assert.equal((await text()).match(/solid plate-1:\n( {2}shape capsule .*;\n){3} {2}shape plate [\d.]+ 0 0( {2}[\d.]+ [\d.]+){2};\n/)?.length, 3, 'three edges and a sheet between them');
+  // It is solid: its middle can be taken hold of.
+  const corners = (await text()).match(/shape plate [\d.]+ (.*);/)[1].trim().split(/ {2}/).map((c) => c.split(' ').map(Number));
+  const mean = (k) => corners.reduce((sum, c) => sum + c[k] / 3, 0);
+  const middle = await at(-0.5 + mean(0), 0.7 + mean(1));
+  assert.equal(await page.evaluate(({ x, y }) => linkwork.app.scene.solids[linkwork.pointer.pick(x, y)?.solid]?.name, middle), 'plate-1');
+  await page.screenshot({ path: `${pictures}/build-plate.png` });
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  await until('inspected', () => page.locator('#inspect-mirror').isVisible());
+  await page.click('#inspect-mirror');
+  await has(3, 1);
+  await page.keyboard.press('Control+z');
+  await has(2, 1);
+  await page.evaluate(() => linkwork.docks.toggle('outline', false));
+  // On the ground it lies flat.
+  await empty();
+  await page.selectOption('#draw-on', 'ground');
+  await tool('plate');
+  for (const p of [[-0.4, 0, 0.2], [0.4, 0, 0.2], [0.2, 0, -0.4], [-0.4, 0, 0.2]]) {
+    await click(...p);
+    await drawn(page, 1);
+  }
+  await has(1, 0);
+  assert.match(await text(), /shape plate [\d.]+ 0 0( {2}[\d.]+ [\d.]+){2} turn -1 0 0 90 deg;\n/);
+  const size = await page.evaluate(() => linkwork.solids.bounds(new Set([1])).getSize(new linkwork.THREE.Vector3()).toArray());
+  assert.ok(size[1] < 0.15 && size[0] > 0.7 && size[2] > 0.5, `${size}`);
+  await page.selectOption('#draw-on', 'front');
+});
+
+test('wheels, boxes and balls have their sizes in the inspector', async () => {
+  await empty();
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  const enter = async (id, value) => {
+    await until(`${id} is there`, () => page.locator(id).isVisible());
+    await page.locator(id).fill(String(value));
+    await page.keyboard.press('Enter');
+  };
+  await tool('wheel');
+  await drag([-0.4, 0.4], [-0.2, 0.4]);
+  await has(1, 0);
+  await enter('#inspect-radius', 0.3);
+  await until('wider', async () => /shape cylinder 0\.3 [\d.]+ axis 0 0 1;/.test(await text()));
+  await until('selected still', async () => (await selected()) === 'wheel-1');
+  await enter('#inspect-width', 0.1);
+  await until('thicker', async () => /shape cylinder 0\.3 0\.1 axis 0 0 1;/.test(await text()));
+  await drawn(page, 2);
+  await tool('box');
+  await drag([0.2, 0.2], [0.4, 0.6]);
+  await has(2, 0);
+  await until('its sizes', async () => (await page.locator('#inspect-size-y').inputValue()) === '0.4');
+  await enter('#inspect-size-y', 0.7);
+  await until('taller', async () => /shape box 0\.2 0\.7 0\.2;/.test(await text()));
+  await page.locator('#inspect-size-x').fill('0');
+  await page.keyboard.press('Enter');
+  await until('what is no size is refused', async () => /at least/.test(await page.locator('.toast').innerText()));
+  assert.match(await text(), /shape box 0\.2 0\.7 0\.2;/);
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => linkwork.docks.toggle('outline', false));
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a spring is drawn between two points and set under Parts', async () => {
+  await empty();
+  await tool('bar');
+  await drag([0, 0.4], [0.6, 0.4]);
+  await has(1, 0);
+  await tool('pin');
+  await click(0, 0.4);
+  await has(1, 1);
+  const springs = () => page.evaluate(() => linkwork.app.scene.springs.length);
+  await tool('spring');
+  // From the ground to the end of the bar, whichever is drawn first.
+  await drag([0.6, 1], [0.6, 0.4]);
+  await until('a spring', async () => (await springs()) === 1);
+  assert.match(await text(), /\nspring spring-1: object2 bar-1; hinge 0\.6 1 0 {2}0\.6 0 0; length 0\.6; stiffness [\d.]+; damping [\d.]+; end\n/);
+  // Two points that stay, or two of one part, make none.
+  await drag([-0.4, 0.8], [-0.4, 1]);
+  await until('it is told', async () => /needs a part/.test(await page.locator('.toast').innerText()));
+  assert.equal(await springs(), 1);
+  await page.screenshot({ path: `${pictures}/build-spring.png` });
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  const stiffness = page.locator('[data-spring="spring-1"][data-clause="stiffness"]');
+  await stiffness.fill('40');
+  await page.keyboard.press('Enter');
+  await until('softer', async () => /length 0\.6; stiffness 40;/.test(await text()));
+  await page.locator('[data-spring="spring-1"][data-clause="length"]').fill('0.3');
+  await page.keyboard.press('Enter');
+  await until('shorter', async () => /length 0\.3; stiffness 40;/.test(await text()));
+  await command(page, { do: 'run', on: true });
+  await until('it pulls the bar up', async () => {
+    const [, , , , , z, w] = (await frame(page)).poses;
+    return 2 * Math.atan2(z, w) > 0.05;
+  });
+  await command(page, { do: 'run', on: false });
+  await page.click('[aria-label="Delete spring-1"]');
+  await until('gone', async () => (await springs()) === 0);
+  assert.equal(await page.locator('#springs').isVisible(), false);
+  await page.keyboard.press('Control+z');
+  await until('back', async () => (await springs()) === 1);
+  await page.evaluate(() => linkwork.docks.toggle('outline', false));
+  // By keys: from the end of the bar to the ground.
+  await page.evaluate(() => linkwork.build.toggle(false));
+  await page.evaluate(() => linkwork.build.toggle(true));
+  await page.locator('canvas').focus();
+  await page.keyboard.press('-');
+  assert.equal(await page.evaluate(() => linkwork.build.tool), 'spring');
+  assert.deepEqual(page.complaints, []);
 });
 
 test('by keys alone: an empty scene, two bars, a ground pin and a motor', async () => {

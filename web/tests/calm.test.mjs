@@ -170,6 +170,39 @@ test('a joint has a slider that turns it', async () => {
   await page.evaluate(() => linkwork.docks.toggle('outline', false));
 });
 
+test('what walks away stays in view: the camera goes along until it is told not to', async () => {
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: 'walker' } }));
+  await ready(page, 'walker');
+  await command(page, { do: 'run', on: false });
+  const pressed = () => page.locator('[aria-label="Follow with the camera"]').getAttribute('aria-pressed');
+  assert.equal(await pressed(), 'true');
+  const seen = () =>
+    page.evaluate(() => {
+      const { solids, stage, app, THREE } = linkwork;
+      const box = solids.bounds(new Set(app.scene.solids.flatMap((s, i) => (s.kind === 'dynamic' ? [i] : []))));
+      const c = box.getCenter(new THREE.Vector3());
+      const p = stage.root.localToWorld(c.clone()).project(stage.camera);
+      return { x: c.x, off: Math.max(Math.abs(p.x), Math.abs(p.y)) };
+    });
+  const start = await seen();
+  for (let n = 0; n < 30; n++) {
+    await command(page, { do: 'step', count: 40 });
+    await drawn(page, 1);
+  }
+  const end = await seen();
+  assert.ok(Math.abs(end.x - start.x) > 1.5, `it has walked: ${start.x} to ${end.x}`);
+  assert.ok(end.off < 0.6 && !(await page.locator('#find').isVisible()), `and is in view: ${end.off}`);
+  await page.locator('canvas').focus();
+  await page.keyboard.press('v');
+  await until('told not to', async () => (await pressed()) === 'false');
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: 'strandbeest' } }));
+  await ready(page, 'strandbeest');
+  assert.equal(await pressed(), 'true');
+  await page.evaluate(() => linkwork.app.ask({ open: { scene: 'fourbar' } }));
+  await ready(page, 'fourbar');
+  assert.equal(await pressed(), 'false', 'what stays is looked at from where one stands');
+});
+
 test('the camera follows what falls, and a video of it can be taken away', async () => {
   await page.evaluate(() => linkwork.app.connection.request('ask', { 'open-text': { name: 'ball', text: 'solid ball: shape sphere 0.3; mass 1; at 0 2 0; end\n' } }));
   await ready(page, 'ball');

@@ -186,26 +186,46 @@ joint j4: pin; object2 c; at 2 0 0 axis 0 0 1; end
   assert.deepEqual(page.complaints, []);
 });
 
-test('points that leave their path outlive a reload of the page, in their own scene only', async (t) => {
+test('paths and read-outs outlive a reload of the page and come back with their scene', async (t) => {
   const other = await serve('scenes/watt.lw');
   t.after(() => other.stop());
   const own = await open(other.address);
-  const kept = () => own.evaluate(() => linkwork.traces.traces.map((t) => [t.place.solid, ...t.place.local.toArray()]));
+  const kept = () => own.evaluate(() => [linkwork.traces.traces.map((t) => [t.place.solid, ...t.place.local.toArray()]), linkwork.traces.measures.map((m) => m.name)]);
+  const shown = () => until('the read-outs are on show', async () => (await own.locator('.readout:visible').allInnerTexts()).length === 3);
   const made = await own.evaluate(() => {
     const { app, traces, THREE } = linkwork;
     const i = app.scene.solids.findIndex((s) => s.kind === 'dynamic');
+    const { name } = app.scene.solids[i];
     traces.trace(i, new THREE.Vector3(0.1, 0.2, 0));
-    return [[app.scene.solids[i].name, 0.1, 0.2, 0]];
+    traces.speed(i, new THREE.Vector3());
+    traces.distance({ solid: name, local: new THREE.Vector3(0.3, 0, 0) }, { solid: 'world', local: new THREE.Vector3() });
+    traces.coordinate(0, 'r1');
+    return [[[name, 0.1, 0.2, 0]], [`speed of ${name}`, `${name} to world`, `angle of ${app.scene.joints[0].name}`]];
   });
   assert.deepEqual(await kept(), made);
   await own.reload();
   await ready(own);
   assert.deepEqual(await kept(), made);
-  await own.evaluate(() => linkwork.app.connection.request('ask', { open: { scene: 'klann' } }));
-  await ready(own, 'klann');
-  assert.deepEqual(await kept(), []);
+  await shown();
+  const go = async (scene) => {
+    await own.evaluate((scene) => linkwork.app.connection.request('ask', { open: { scene } }), scene);
+    await ready(own, scene);
+  };
+  await go('klann');
+  assert.deepEqual(await kept(), [[], []], 'another scene has its own');
   await own.reload();
   await ready(own);
-  assert.deepEqual(await kept(), []);
+  assert.deepEqual(await kept(), [[], []]);
+  await go('watt');
+  await own.evaluate(() => linkwork.traces.trace(1, new linkwork.THREE.Vector3()));
+  await go('klann');
+  await go('watt');
+  assert.equal((await kept())[0].length, 1, 'what was traced here');
+  // What is stored may be anything.
+  await own.evaluate(() => sessionStorage.setItem('linkwork-watched', '[{"scene":"watt"},7,null]'));
+  await go('klann');
+  await go('watt');
+  assert.deepEqual(await kept(), [[], []]);
+  assert.deepEqual(own.complaints, []);
   await own.close();
 });

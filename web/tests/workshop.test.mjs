@@ -105,6 +105,44 @@ test('a pin is selected by a click and dragged to another place: its bars follow
   assert.deepEqual(page.complaints, []);
 });
 
+test('a selected bar is dragged by its ends: longer, turned, pinned where it meets another part', async () => {
+  await show(`scene title "Ends"; end
+solid bar-1: shape capsule 0.02 from 0 0 0 to 0.4 0 0; mass 1; at -0.4 0.1 0; end // keep me
+solid bar-2: shape capsule 0.02 from 0 0 0 to 0.5 0 0; mass 1; at 0.6 0.1 0; turn 0 0 1 90 deg; end
+joint pin-1: pin; object2 bar-1; frame1 -0.4 0.1 0 axis 0 0 1; frame2 0 0 0 axis 0 0 1; end
+`);
+  const start = await text();
+  await click(await at(-0.2, 0.1));
+  await until('selected', async () => (await chosen())?.[0] === 'bar-1');
+  await drag(await at(0, 0.1), await at(0.2, 0.1));
+  await until('longer', async () => /solid bar-1: shape capsule 0\.02 from 0 0 0 to 0\.6 0 0; mass 1; at -0\.4 0\.1 0; end \/\/ keep me/.test(await text()));
+  assert.match(await text(), /joint pin-1: pin; object2 bar-1; frame1 -0\.4 0\.1 0 axis 0 0 1; frame2 0 0 0 axis 0 0 1; end/, 'the other end stays');
+  assert.equal((await chosen())[0], 'bar-1', 'and selected');
+  await settled();
+  // Upwards: it turns about its other end.
+  await drag(await at(0.2, 0.1), await at(0.2, 0.7));
+  await until('turned', async () => /to 0\.848528 0 0;[^\n]*turn 0 0 1 45 deg/.test(await text()));
+  await settled();
+  assert.ok((await frame(page)).gap < 1e-6);
+  await page.screenshot({ path: `${pictures}/work-ends.png` });
+  // Onto the end of the other bar: a pin joins them.
+  await drag(await at(0.2, 0.7), await at(0.6, 0.6));
+  await until('pinned', async () => /joint pin-2: pin; object1 bar-2; object2 bar-1; frame1 0\.5 0 0 axis 0 0 1; frame2 1\.118034 0 0 axis/.test(await text()));
+  await settled();
+  assert.ok((await frame(page)).gap < 1e-5);
+  // An end that is joined takes its joint along, and what else is joined there.
+  await drag(await at(0.6, 0.6), await at(0.6, 0.8));
+  await until('both longer', async () => /solid bar-2: shape capsule 0\.02 from 0 0 0 to 0\.7 0 0;/.test(await text()));
+  await settled();
+  assert.ok((await frame(page)).gap < 1e-5);
+  for (let n = 0; n < 4; n++) {
+    await page.keyboard.press('Control+z');
+    await settled();
+  }
+  assert.equal(await text(), start, 'four undos');
+  assert.deepEqual(page.complaints, []);
+});
+
 test('a corner of the grid that is an end is that end, however far the pointer is from it', async () => {
   await show('scene title "Two"; end\nsolid bar-1: shape capsule 0.02 from 0 0 0 to 0.8 0 0; mass 1; at -0.8 0.4 0; end\n');
   await page.click('[data-tool="bar"]');

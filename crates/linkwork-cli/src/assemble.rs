@@ -318,7 +318,7 @@ impl Assembly<'_> {
             "solids": m.solid_count(),
             "joints": m.joints().len(),
             "constraints": report::constraints(&self.graph),
-            "freedoms": self.diagnosis.freedoms,
+            "freedoms": report::freedoms(&self.diagnosis),
             "solver": r.solver,
             "tolerance": self.tolerance,
             "wall_s": self.wall,
@@ -355,7 +355,7 @@ impl Assembly<'_> {
             count(m.solid_count(), "solid"),
             count(m.joints().len(), "joint"),
             report::constraints_text(&self.graph, "scalar constraints"),
-            count(self.diagnosis.freedoms, "freedom"),
+            report::freedoms_text(report::freedoms(&self.diagnosis)),
         );
         let word = match r.outcome {
             Outcome::Ok => paint.good(r.outcome.word()),

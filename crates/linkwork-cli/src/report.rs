@@ -108,6 +108,16 @@ pub fn examine(
     diagnose(m, &pose, most_rows, tolerance)
 }
 
+/// How many freedoms there are, where they were counted: large islands are left to `check`.
+pub fn freedoms(diagnosis: &Diagnosis) -> Option<usize> {
+    diagnosis.islands.iter().all(|i| i.examined).then_some(diagnosis.freedoms)
+}
+
+/// The same in words.
+pub fn freedoms_text(freedoms: Option<usize>) -> String {
+    freedoms.map_or_else(|| "freedoms not counted (`check` does)".into(), |n| count(n, "freedom"))
+}
+
 /// Dependencies as JSON.
 pub fn dependencies(found: &[&Dependency], lines: &Lines) -> Value {
     let joint = |j: JointId| json!({ "joint": lines.name(j), "line": lines.joint(j) });

@@ -154,7 +154,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     };
     report::tangled(m, &state).iter().for_each(|words| terminal::note(words));
     // Freedoms where it starts: a run may end in a special pose.
-    let freedoms = report::examine(m, &state, Outcome::Ok, setup.tolerance, EXAMINED_ROWS).freedoms;
+    let freedoms = report::freedoms(&report::examine(m, &state, Outcome::Ok, setup.tolerance, EXAMINED_ROWS));
     let start_time = state.time;
     let mut sinks = Sinks::open(args, &loaded)?;
     let mut bar = RunBar::start("simulating", setup.steps);
@@ -323,7 +323,7 @@ struct Simulated<'a> {
     state: State,
     start_time: f64,
     assembled: Option<(Gaps, AssembleReport)>,
-    freedoms: usize,
+    freedoms: Option<usize>,
     totals: Totals,
     /// The pairs of solids that pushed each other most.
     pairs: Vec<Value>,
@@ -484,7 +484,7 @@ impl Simulated<'_> {
             count(m.solid_count(), "solid"),
             count(m.joints().len(), "joint"),
             report::constraints_text(&self.graph, "scalar constraints"),
-            count(self.freedoms, "freedom"),
+            report::freedoms_text(self.freedoms),
         );
         let word = match t.outcome() {
             "ok" => paint.good("ok"),

@@ -24,9 +24,11 @@ fn every_scene_checks_and_assembles() {
         assert_eq!(run.code, 0, "{name}: {}", run.stderr);
         let report = run.json();
         assert_eq!(report["outcome"], "ok", "{name}");
-        for field in ["solids", "joints", "constraints", "freedoms"] {
+        for field in ["solids", "joints", "constraints"] {
             assert_eq!(report[field], check[field], "{name}: {field}");
         }
+        // Of what is large only `check` counts them.
+        assert!(report["freedoms"].is_null() || report["freedoms"] == check["freedoms"], "{name}");
         let tolerance = report["tolerance"].as_f64().unwrap();
         for gap in ["position_end", "angle_end"] {
             assert!(report["joint_error"][gap].as_f64().unwrap() <= tolerance, "{name}: {gap}");

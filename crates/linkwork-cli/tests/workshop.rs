@@ -382,6 +382,26 @@ joint elbow: pin; object1 upper; object2 lower; frame1 0.7 0 0 axis 0 0 1; frame
     assert!(nobody.stderr.contains("there is no solid `nobody`"), "{}", nobody.stderr);
 }
 
+/// F12: `run` and `assemble` told 0 freedoms of large islands, which they do not examine.
+#[test]
+fn freedoms_that_were_not_counted_are_not_told() {
+    let large = linkwork(&["generate", "net", "12", "12"]).stdout;
+    for command in [&["assemble", "-"][..], &["run", "-", "--seconds", "0.02"]] {
+        let said = linkwork_with(command, large.as_bytes()).stdout;
+        assert!(said.contains("freedoms not counted (`check` does)"), "{said}");
+        let json = linkwork_with(&[command, &["--json"]].concat(), large.as_bytes()).stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert!(json["freedoms"].is_null(), "{}", json["freedoms"]);
+    }
+    let small = linkwork(&["assemble", "scenes/fourbar.lw"]).stdout;
+    assert!(small.contains(", 1 freedom\n"), "{small}");
+    // By reading: particles were turned to find the freedoms nearby.
+    let three = "particle a b c: mass 1; end joint lock t1; object1 a; object2 b; end\n\
+                 joint lock t1; object1 b; object2 c; end joint lock t1; object1 a; object2 c; end";
+    let check = linkwork_with(&["check", "-"], three.as_bytes()).stdout;
+    assert!(check.contains("freedoms      7") && !check.contains("singular"), "{check}");
+}
+
 /// Sentences that readers stumbled over; figures that mean nothing are left out.
 #[test]
 fn reports_speak_plainly() {

@@ -6,6 +6,9 @@ use parry3d_f64::shape::{Ball, Capsule, Cuboid, Cylinder, HalfSpace, Shape as Pa
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod plate;
+pub use plate::MOST_CORNERS;
+
 /// A shape in its own frame. Cylinders and capsules lie along their local `x`, planes have their normal along `x`;
 /// [`PlacedShape`] turns them.
 #[derive(Clone, Debug, PartialEq)]

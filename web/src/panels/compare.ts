@@ -52,7 +52,7 @@ export function compare(app: App): Panel {
   /** A comparison is on show that this window has not ended. */
   let running = false;
   app.on('compare', (list) => {
-    if (running && list.length === 0) app.toast('The comparison has ended: edits, undo, starting over and another scene end it.');
+    if (running && list.length === 0) app.toast('The comparison has ended: any edit, undo, restart or change of scene ends it.');
     running = list.length > 0;
     table.hidden = list.length === 0;
     body.replaceChildren(

@@ -90,7 +90,7 @@ export function files(app: App, stage: Stage, hooks: FilesHooks): HTMLElement {
       }),
       item('open-file', 'Open…', 'a .lw file; or drop one on the page', async () => chooser.click()),
       item('open-link', 'Open a link…', 'from another viewer', async () => {
-        const address = await askLine('Open a link', 'A link that a viewer made under “File”, “Copy link”:');
+        const address = await askLine('Open a link', 'Paste a link made with “File”, “Copy link”:');
         if (address === null) return;
         const text = await readLink(address);
         // What is shown already needs no question.
@@ -114,9 +114,9 @@ export function files(app: App, stage: Stage, hooks: FilesHooks): HTMLElement {
         const address = location.origin + location.pathname + (await encodeLink(app.scene?.text ?? ''));
         try {
           await navigator.clipboard.writeText(address);
-          app.toast('Link copied. “Open a link…” in any viewer shows the scene.');
+          app.toast('Link copied. Anyone can open it with “Open a link…” in their viewer.');
         } catch {
-          await askLine('Link', 'Copy it. “Open a link…” in any viewer shows the scene.', address);
+          await askLine('Link', 'Copy this link. Anyone can open it with “Open a link…” in their viewer.', address);
         }
       }),
     ),

@@ -80,7 +80,7 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
             ...swatch('primary', `${first} primary`),
             ', ',
             ...swatch('secondary', `${second} secondary `),
-            h('button', { type: 'button', class: 'small', id: 'show-ranks', 'aria-pressed': String(marked === 'ranks'), title: 'Ranks in colours: primary joints (blue) always hold, secondary ones (orange) give way where all cannot', onclick: () => mark('ranks') }, marked === 'ranks' ? 'Hide' : 'Show me'),
+            h('button', { type: 'button', class: 'small', id: 'show-ranks', 'aria-pressed': String(marked === 'ranks'), title: 'Ranks in colour: primary joints (blue) always hold; secondary ones (orange) give way where not all can hold', onclick: () => mark('ranks') }, marked === 'ranks' ? 'Hide' : 'Show me'),
           ]
         : []),
     );

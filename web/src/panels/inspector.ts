@@ -22,7 +22,7 @@ const KINDS: [string, string, string][] = [
   ['cylindrical', 'Cylindrical: turns about an axis and slides along it', 'M2 11h4V8h12v3h4v2h-4v3H6v-3H2zm6-1v4h8v-4zM9 3a6 6 0 0 1 6 0l-1 1.600a4 4 0 0 0-4 0z'],
   ['planar', 'Planar: slides in a plane and turns in it', 'M2 19l5-7h15l-5 7zM9 5h7v5H9zm2 2v1h3V7z'],
   ['cardan', 'Cardan: two axes that cross', 'M3 5h2v5a7 7 0 0 0 14 0V5h2v5a9 9 0 0 1-8 8.900V22h-2v-3.100A9 9 0 0 1 3 10zm5 3h8v3H8zm3-4h2v11h-2z'],
-  ['weld', 'Weld: nothing moves', 'M4 4h9v7h7v9h-9v-7H4zm2 2v5h5V6zm7 7v5h5v-5z'],
+  ['weld', 'Weld: joined rigidly', 'M4 4h9v7h7v9h-9v-7H4zm2 2v5h5V6zm7 7v5h5v-5z'],
 ];
 const AXIAL = new Set(['pin', 'slider', 'cylindrical', 'planar', 'cardan', 'weld']);
 
@@ -90,6 +90,27 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     void send(changed);
   };
 
+  /** The sizes of a part of one shape, as its clause has them: words in their order, and where the numbers stand. */
+  const SIZES: Record<string, [string, string][]> = {
+    sphere: [['radius', 'Radius']],
+    cylinder: [['radius', 'Radius'], ['width', 'Width']],
+    box: [['size-x', 'Size x'], ['size-y', 'Size y'], ['size-z', 'Size z']],
+    capsule: [['radius', 'Radius']],
+  };
+  const sizeFields = (solid: SolidInfo, block: Block | null): Node[] => {
+    const shapes = block?.clauses.filter((c) => c.word === 'shape') ?? [];
+    const tokens = shapes[0]?.tokens ?? [];
+    const sizes = SIZES[tokens[1]?.text ?? ''];
+    if (shapes.length !== 1 || !sizes || !tokens.slice(2, 2 + sizes.length).every((t) => Number.isFinite(Number(t.text)))) return [];
+    return sizes.map(([key, label], k) =>
+      number(`inspect-${key}`, label, 'm', Number(tokens[2 + k]!.text), (x) =>
+        edit(solid.name, (t, b) => {
+          const at = b.clauses.find((c) => c.word === 'shape')!.tokens[2 + k]!;
+          return t.slice(0, at.from) + num(x) + t.slice(at.to);
+        }), 1e-4),
+    );
+  };
+
   const solidFields = (id: number): Node[] => {
     const solid = app.scene!.solids[id]!;
     const name = solid.name;
@@ -117,13 +138,14 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
       ...(solid.kind === 'dynamic' ? [number('inspect-mass', 'Mass', 'kg', solid.mass, (x) => edit(name, (t, b) => setClause(setClause(t, b, 'density', null), solidBlock(setClause(t, b, 'density', null), name)!, 'mass', num(x))), 1e-6)] : []),
       h('label', { class: 'field' }, h('span', {}, 'Colour'), color),
       ...(capsule ? [number('inspect-length', 'Length', 'm', capsule.length!, (x) => reshape(solid, id, capsule.length!, x), 1e-4)] : []),
+      ...sizeFields(solid, block),
       h('div', { class: 'triple' }, ...(['x', 'y', 'z'] as const).map((c, k) => number(`inspect-${c}`, c, 'm', at.getComponent(k), place(k)))),
       ...(flat && !solid.particle ? [number('inspect-angle', 'Angle', '°', Math.abs(angle) > 180 ? angle - 360 * Math.sign(angle) : angle, (x) => block ? void send(setPose(text(), name, at, new THREE.Quaternion().setFromAxisAngle(n, (x * Math.PI) / 180))) : unnamed())] : []),
       h(
         'div',
         { class: 'row' },
         h('button', { type: 'button', id: 'inspect-copy', title: 'Ctrl+D', onclick: copy }, 'Copy'),
-        h('button', { type: 'button', id: 'inspect-mirror', title: 'A copy on the other side of x = 0', onclick: mirror }, 'Mirror'),
+        h('button', { type: 'button', id: 'inspect-mirror', title: 'A mirror image on the other side of x = 0', onclick: mirror }, 'Mirror'),
         h('button', { type: 'button', id: 'inspect-delete', title: 'Delete', onclick: remove }, 'Delete'),
       ),
       more(),
@@ -206,7 +228,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
       h('label', { class: 'check' }, fixed, h('span', {}, 'Fixed to the ground')),
       h(
         'div',
-        { class: 'row', role: 'group', 'aria-label': 'Align their middles with the first part' },
+        { class: 'row', role: 'group', 'aria-label': 'Align centres with the first part' },
         h('span', {}, 'Align'),
         ...(['x', 'y', 'z'] as const).map((c, k) => button(`align-${c}`, c, `The same ${c} as ${app.scene!.solids[ids[0]!]!.name}`, () => all(aligned(scenery(), ids, k as 0 | 1 | 2, middle)))),
       ),
@@ -217,14 +239,14 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
           ? button('inspect-ungroup', 'Ungroup', 'They move on their own again', () => all(ungrouped(app.scene!, ids)))
           : button('inspect-group', 'Group', 'They move as one: welded to each other', () => all(grouped(scenery(), ids))),
         button('inspect-copy', 'Copy', 'Ctrl+D', copy),
-        button('inspect-mirror', 'Mirror', 'A copy on the other side of x = 0', mirror),
+        button('inspect-mirror', 'Mirror', 'A mirror image on the other side of x = 0', mirror),
         button('inspect-delete', 'Delete', 'Delete', remove),
       ),
       more(),
     ];
   };
   /** For fingers, which have no Shift. */
-  const more = () => h('button', { type: 'button', id: 'select-more', 'aria-pressed': String(app.adding), title: 'The next parts you click are selected as well (Shift+click does the same)', onclick: () => {
+  const more = () => h('button', { type: 'button', id: 'select-more', 'aria-pressed': String(app.adding), title: 'The next parts you click are added to the selection (Shift+click does the same)', onclick: () => {
     app.adding = !app.adding;
     show();
   } }, app.adding ? 'Done selecting' : 'Select more parts');

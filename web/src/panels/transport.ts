@@ -35,7 +35,7 @@ export function transport(app: App): HTMLElement {
   });
   const branch = h(
     'button',
-    { type: 'button', id: 'branch', class: 'small', hidden: true, title: 'Forget what came after the moment shown', onclick: () => void app.do(command.branch()) },
+    { type: 'button', id: 'branch', class: 'small', hidden: true, title: 'Discard everything after this moment', onclick: () => void app.do(command.branch()) },
     'Go on from here',
   );
   const speed = h(

@@ -1,4 +1,4 @@
-/** Traces and measures as a list with their files, and a chart of any of them against time or each other. */
+/** Traces and measurements as a list with their files, and a chart of any of them against time or each other. */
 
 import type { App } from '../app';
 import { download, fileName, h } from '../dom';
@@ -27,7 +27,7 @@ function svg<K extends keyof SVGElementTagNameMap>(tag: K, props: Record<string,
 }
 
 export function watched(app: App, traces: Traces, reach: Reach): HTMLElement {
-  const list = h('ul', { class: 'watched', 'aria-label': 'Traces and measures' });
+  const list = h('ul', { class: 'watched', 'aria-label': 'Traces and measurements' });
   const note = h('p', { class: 'hint', id: 'cycle', role: 'status' });
   const reached = h('p', { class: 'finding', id: 'reach', role: 'status' });
   const tellReach = () => {
@@ -35,13 +35,13 @@ export function watched(app: App, traces: Traces, reach: Reach): HTMLElement {
     reached.replaceChildren(...(reach.shown ? [`${reach.words} `, h('button', { type: 'button', class: 'small', id: 'hide-reach', onclick: () => reach.clear() }, 'Hide')] : []));
   };
   reach.onchange = tellReach;
-  const across = h('select', { id: 'chart-x', 'aria-label': 'Across' });
-  const along = h('select', { id: 'chart-y', 'aria-label': 'Upwards' });
+  const across = h('select', { id: 'chart-x', 'aria-label': 'Horizontal axis' });
+  const along = h('select', { id: 'chart-y', 'aria-label': 'Vertical axis' });
   const chart = svg('svg', { viewBox: `0 0 ${W} ${H}`, class: 'xy', role: 'img', 'aria-label': 'Chart' });
-  const table = h('button', { type: 'button', id: 'measures-csv', onclick: () => download(fileName(app.scene?.name ?? '', 'csv'), measuresCsv(), 'text/csv') }, 'Measures as CSV');
+  const table = h('button', { type: 'button', id: 'measures-csv', onclick: () => download(fileName(app.scene?.name ?? '', 'csv'), measuresCsv(), 'text/csv') }, 'Measurements as CSV');
   const clear = h('button', { type: 'button', id: 'traces-clear', onclick: () => traces.clear() }, 'Clear paths');
   const picks = h('div', { class: 'row' }, h('label', {}, 'Plot ', along), h('label', {}, ' against ', across), table, clear);
-  const element = h('section', { class: 'watching', 'aria-label': 'Traces and measures' }, h('h3', {}, 'Traces and measures'), list, reached, note, picks, chart);
+  const element = h('section', { class: 'watching', 'aria-label': 'Traces and measurements' }, h('h3', {}, 'Traces and measurements'), list, reached, note, picks, chart);
 
   const stem = (t: Trace) => `${app.scene?.name ?? 'scene'}-${t.name}`;
   const row = (name: string, color: string, words: HTMLElement | string, buttons: HTMLElement[]) => {

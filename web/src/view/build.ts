@@ -14,25 +14,28 @@ import type { Hands } from './hands';
 import { Marks, unitBar, unitDot } from './marks';
 import { writePoses } from './pose-text';
 import type { Overlays } from './overlays';
-import { ball, bar, box, facePlane, frameText, mainPlane, nice, type Part, type Plane, plate, type Side, type Spot, wheel, withFloor, withJoint } from './sketch';
+import { ball, bar, box, facePlane, frameText, mainPlane, nice, type Part, type Plane, plate, type Side, type Spot, wheel, withFloor, withJoint, withSpring } from './sketch';
 import type { Solids } from './solids';
 import { dark, type Stage } from './stage';
 
-export const TOOLS = ['select', 'bar', 'plate', 'wheel', 'box', 'ball', 'pin', 'motor', 'trace', 'measure'] as const;
+export const TOOLS = ['select', 'bar', 'plate', 'wheel', 'box', 'ball', 'pin', 'motor', 'trace', 'measure', 'spring'] as const;
+/** The keys that choose them, in that order. */
+export const TOOL_KEYS = '1234567890-';
 export type Tool = (typeof TOOLS)[number];
 
 /** What each tool asks for next, once nothing, once one point was given. */
 const HINTS: Record<Tool, [string, string]> = {
-  select: ['Drag a part to move it; select a pin, then drag it. Values are under Parts.', ''],
+  select: ['Drag a part to move it. Select a bar, then drag its ends; select a pin, then drag it. Values are under Parts.', ''],
   bar: ['Drag from one end of the bar to the other. Ends that meet are pinned together.', 'Now the other end.'],
-  plate: ['Click the corners of the plate, then the first one again (or Enter twice).', 'Next corner; the first one again closes the plate.'],
+  plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; the first one again closes the plate.'],
   wheel: ['Drag from the middle of the wheel to its rim.', 'Now its rim.'],
   box: ['Drag from one corner of the box to the opposite one.', 'Now the opposite corner.'],
   ball: ['Drag from the middle of the ball outwards.', 'Now its surface.'],
   pin: ['Click an end to pin it to the ground, or where two parts meet to pin them together.', ''],
   motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
+  spring: ['Drag from a point on a part to another part, or to the ground, to add a spring.', 'Now the other end: a part, or any point of the ground.'],
   trace: ['Click a point on a part to trace its path.', ''],
-  measure: ['Click two points of parts for their distance. Angles and forces: select a joint, see Parts.', 'Now the other point.'],
+  measure: ['Click two points to measure the distance between them. For angles and forces, select a joint under Parts.', 'Now the other point.'],
 };
 
 const SNAP = 14;
@@ -214,7 +217,7 @@ export class Build {
   private locate(x: number, y: number, touch: boolean, angles: boolean): Spot | null {
     const anchor = this.near(x, y, touch ? SNAP_TOUCH : SNAP);
     if (anchor) return { at: this.flat(anchor.at), anchor };
-    if (this.tool === 'trace' || this.tool === 'measure' || this.tool === 'pin' || this.tool === 'motor') {
+    if (['trace', 'measure', 'pin', 'motor', 'spring'].includes(this.tool)) {
       // A point of a part that is no end of it.
       const hit = this.pick(x, y);
       if (!hit || hit.solid === 0) return this.tool === 'trace' || this.tool === 'measure' ? null : this.free(x, y, angles);
@@ -372,6 +375,7 @@ export class Build {
     const far = spots[0]!.at.distanceTo(spots[1]!.at);
     this.points = [];
     if (!scene || far < 0.2 * this.step) return void this.cancel();
+    if (tool === 'spring') return this.spring(spots[0]!, spots[1]!);
     const r = this.thickness;
     const pitch = 2.2 * r;
     let text = scene.text;
@@ -382,7 +386,7 @@ export class Build {
     if (plane.floor && (tool === 'box' || tool === 'ball') && this.solids.floor().length === 0) text = withFloor(text, scene.up);
     let part: Part;
     if (tool === 'bar') part = bar(text, plane, at[0]!, at[1]!, r);
-    else if (tool === 'plate') part = plate(text, at, r);
+    else if (tool === 'plate') part = plate(text, plane, at, r);
     else if (tool === 'wheel') part = wheel(text, plane, at[0]!, far, 1.6 * r);
     else if (tool === 'ball') part = ball(text, plane, spots[0]!.at, far);
     else part = box(text, plane, spots[0]!.at, spots[1]!.at);
@@ -398,6 +402,18 @@ export class Build {
     }
     await this.send(text, part.name);
     this.replane();
+  }
+
+  /** A spring between two points of parts, or from a part to a place that stays. */
+  private async spring(a: Spot, b: Spot): Promise<void> {
+    const scene = this.app.scene!;
+    const solids = [a, b].map((s) => s.anchor?.solid ?? 0) as [number, number];
+    if (solids[0] === solids[1]) return this.app.toast(solids[0] === 0 ? 'A spring needs a part at one end.' : 'A spring needs two parts, or a part and the ground.');
+    const place = (s: Spot) => (s.anchor ? s.anchor.at : s.at);
+    const masses = solids.map((i) => scene.solids[i]!).flatMap((s) => (s.kind === 'dynamic' ? [s.mass] : []));
+    const made = withSpring(scene.text, this.sideOf(solids[0]), this.sideOf(solids[1]), place(a), place(b), Math.min(...masses, 1e3));
+    await this.send(made.text, null);
+    this.app.toast(`Added ${made.name}. Its stiffness and length are under Parts.`);
   }
 
   /** Pins what is there: two parts to each other if they are not joined yet, otherwise a part to the ground. */
@@ -465,7 +481,7 @@ export class Build {
       e.preventDefault();
       e.stopImmediatePropagation();
     };
-    const digit = '1234567890'.indexOf(e.key);
+    const digit = TOOL_KEYS.indexOf(e.key);
     if (digit >= 0 && e.key.length === 1) {
       stop();
       this.choose(TOOLS[digit]!);

@@ -2,12 +2,14 @@
 
 import * as THREE from 'three';
 import type { App } from '../app';
+import { itemOf } from '../scenes';
 import type { Solids } from './solids';
 import type { Stage } from './stage';
 
 export class Follow {
   on = false;
-  onchange: () => void = () => {};
+  /** Told whether somebody wanted it. */
+  onchange: (asked: boolean) => void = () => {};
   private last: THREE.Vector3 | null = null;
   private whom = '';
 
@@ -18,14 +20,17 @@ export class Follow {
   ) {
     app.on('scene', () => {
       this.last = null;
-      if (app.other && this.on) this.toggle();
+      if (!app.other) return;
+      // What walks away would soon be out of view.
+      this.on = itemOf(app.hello?.gallery ?? [], app.scene!)?.travels ?? false;
+      this.onchange(false);
     });
   }
 
   toggle(): void {
     this.on = !this.on;
     this.last = null;
-    this.onchange();
+    this.onchange(true);
   }
 
   /** Where it looks at now, world coordinates. */

@@ -77,33 +77,63 @@ function setPoint(text: string, joint: number, side: 0 | 1, at: THREE.Vector3, a
   return text.slice(0, clause.tokens[first]!.from) + nums(at.toArray()) + text.slice(clause.tokens[first + 2]!.to);
 }
 
+/** A bar that is dragged by one of its ends. */
+export function barBy({ scene, matrices }: PinScene, solid: number, end: 0 | 1): Bar | null {
+  const length = barLength(scene, solid);
+  if (length === null) return null;
+  return { solid, length, end, ends: [0, length].map((k) => new THREE.Vector3(k, 0, 0).applyMatrix4(matrices[solid]!)) as Bar['ends'] };
+}
+
+/** The joint at an end of a bar, if there is one. */
+export function jointAtEnd(scene: SceneMessage, bar: Bar): number | null {
+  const there = (j: SceneMessage['joints'][number]) =>
+    ([0, 1] as const).some((side) => j.solids[side] === bar.solid && Math.abs(j.frames[side][0] - (bar.end === 0 ? 0 : bar.length)) < NEAR && Math.abs(j.frames[side][1]) < NEAR);
+  const found = scene.joints.findIndex(there);
+  return found < 0 ? null : found;
+}
+
 /** The text with a joint, and all that are in its place, moved by a way in the scene. */
 export function movePin(pins: PinScene, joint: number, way: THREE.Vector3, normal: THREE.Vector3): string {
-  const { scene, matrices, frameOf } = pins;
   const joints = jointsThere(pins, joint, normal);
-  const bars = barsAt(pins, joints);
+  return moved(pins, joints, barsAt(pins, joints), way);
+}
+
+/** The pose of a bar with one end moved by a way, and how long it is then. */
+function turned({ matrices }: PinScene, { solid, end, ends }: Bar, way: THREE.Vector3): { matrix: THREE.Matrix4; q: THREE.Quaternion; at: THREE.Vector3; length: number } {
+  const to = ends.map((p, k) => (k === end ? p.clone().add(way) : p)) as Bar['ends'];
+  const [was, now] = [ends[1].clone().sub(ends[0]), to[1].clone().sub(to[0])];
+  const length = now.length();
+  const q = new THREE.Quaternion().setFromUnitVectors(was.normalize(), now.normalize()).multiply(new THREE.Quaternion().setFromRotationMatrix(matrices[solid]!));
+  return { matrix: new THREE.Matrix4().compose(to[0], q, new THREE.Vector3(1, 1, 1)), q, at: to[0], length };
+}
+
+/** Where the bar is once its end has moved: whoever joins something to it has to know. */
+export const poseAfter = (pins: PinScene, bar: Bar, way: THREE.Vector3): THREE.Matrix4 => turned(pins, bar, way).matrix;
+
+/** The text with the free end of a bar moved by a way in the scene: the other end stays. */
+export const moveEnd = (pins: PinScene, bar: Bar, way: THREE.Vector3): string => moved(pins, [], [bar], way);
+
+function moved(pins: PinScene, joints: number[], bars: Bar[], way: THREE.Vector3): string {
+  const { scene, matrices, frameOf } = pins;
   let text = scene.text;
   /** By how much bars get longer. */
   const stretched = new Map<number, number>();
   // New poses of the bars; all others stay.
   const poses = matrices.map((m) => m.clone());
-  for (const { solid, length, end, ends } of bars) {
-    const to = ends.map((p, k) => (k === end ? p.clone().add(way) : p)) as Bar['ends'];
-    const [was, now] = [ends[1].clone().sub(ends[0]), to[1].clone().sub(to[0])];
-    if (now.length() < NEAR) return scene.text;
-    const q = new THREE.Quaternion().setFromUnitVectors(was.clone().normalize(), now.clone().normalize()).multiply(new THREE.Quaternion().setFromRotationMatrix(matrices[solid]!));
-    poses[solid]!.compose(to[0], q, new THREE.Vector3(1, 1, 1));
+  for (const bar of bars) {
+    const { solid } = bar;
+    const { matrix, q, at, length } = turned(pins, bar, way);
+    if (length < NEAR) return scene.text;
+    poses[solid]!.copy(matrix);
     const { name } = scene.solids[solid]!;
-    const block = solidBlock(text, name)!;
-    const clause = block.clauses.find((c) => c.word === 'shape')!;
-    const size = clause.tokens[8]!;
-    text = text.slice(0, size.from) + num(now.length()) + text.slice(size.to);
-    text = setPose(text, name, to[0], q);
-    stretched.set(solid, now.length() / length);
+    const size = solidBlock(text, name)!.clauses.find((c) => c.word === 'shape')!.tokens[8]!;
+    text = text.slice(0, size.from) + num(length) + text.slice(size.to);
+    text = setPose(text, name, at, q);
+    stretched.set(solid, length / bar.length);
   }
   scene.joints.forEach((info, j) => {
-    const moved = joints.includes(j);
-    if (!moved && !info.solids.some((s) => stretched.has(s))) return;
+    const goes = joints.includes(j);
+    if (!goes && !info.solids.some((s) => stretched.has(s))) return;
     const block = jointBlock(text, j);
     const placed = block?.clauses.some((c) => c.word === 'at') ?? false;
     // A place of the scene means the old poses: it becomes two frames.
@@ -114,7 +144,7 @@ export function movePin(pins: PinScene, joint: number, way: THREE.Vector3, norma
       const [x, y, z] = info.frames[side];
       let at = new THREE.Vector3(x, y, z);
       if (stretched.has(solid)) at.x *= stretched.get(solid)!;
-      else if (moved) at = new THREE.Vector3().setFromMatrixPosition(frame).add(way).applyMatrix4(poses[solid]!.clone().invert());
+      else if (goes) at = new THREE.Vector3().setFromMatrixPosition(frame).add(way).applyMatrix4(poses[solid]!.clone().invert());
       else if (!placed) return;
       const axis = new THREE.Vector3().setFromMatrixColumn(frame, 0).transformDirection(matrices[solid]!.clone().invert());
       if (placed) text = setClause(text, jointBlock(text, j)!, `frame${side + 1}`, `${nums(at.toArray())} axis ${nums(axis.toArray())}`);

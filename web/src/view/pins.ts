@@ -1,13 +1,15 @@
-/** Joints in build mode: a click on one selects it, and a selected one can be dragged to another place. */
+/** Joints and ends of bars in build mode: a click on a joint selects it; what is selected can be dragged to another place. */
 
 import * as THREE from 'three';
 import type { App } from '../app';
 import * as command from '../commands';
 import { h } from '../dom';
+import { length } from '../format';
 import type { Build } from './build';
 import { Marks, unitBar, unitDot } from './marks';
 import type { Overlays } from './overlays';
-import { barsAt, jointsThere, movePin, type PinScene } from './pin-text';
+import { type Bar, barBy, barsAt, jointAtEnd, jointsThere, moveEnd, movePin, type PinScene, poseAfter } from './pin-text';
+import { type Spot, withJoint } from './sketch';
 import type { Solids } from './solids';
 import { dark, type Stage } from './stage';
 
@@ -22,7 +24,10 @@ export class Pins {
   readonly group = new THREE.Group();
   /** Where the dragged joint would be. */
   to: THREE.Vector3 | null = null;
-  private held: { pointer: number; joint: number; from: THREE.Vector3; x: number; y: number; moved: boolean } | null = null;
+  /** What it has snapped to there. */
+  private onto: Spot['anchor'] = null;
+  /** A joint, or the end of a bar that nothing is joined to. */
+  private held: { pointer: number; what: number | Bar; from: THREE.Vector3; x: number; y: number; moved: boolean } | null = null;
   private tap: { pointer: number; joint: number; x: number; y: number } | null = null;
   private bars: Marks;
   private dots: Marks;
@@ -56,7 +61,7 @@ export class Pins {
   }
 
   private drop(): void {
-    this.held = this.tap = this.to = null;
+    this.held = this.tap = this.to = this.onto = null;
     this.stage.invalidate();
   }
 
@@ -76,23 +81,42 @@ export class Pins {
     return (best as { joint: number } | null)?.joint ?? null;
   }
 
+  /** The ends of the selected bar. */
+  private get ends(): Bar[] {
+    const { selection, chosen } = this.app;
+    if (selection?.kind !== 'solid' || chosen.length > 1) return [];
+    return ([0, 1] as const).flatMap((end) => barBy(this.pins, selection.id, end) ?? []);
+  }
+
+  private endNear(x: number, y: number, reach: number): Bar | null {
+    const far = (b: Bar) => {
+      const p = this.stage.toPage(b.ends[b.end]);
+      return p ? Math.hypot(p.x - x, p.y - y) : Infinity;
+    };
+    const [best] = this.ends.filter((b) => far(b) < reach).sort((a, b) => far(a) - far(b));
+    return best ?? null;
+  }
+
   private get ready(): boolean {
     return this.build.on && this.build.tool === 'select' && !this.app.settings?.running && !this.app.picker && this.app.scene !== null;
   }
 
   private down(e: PointerEvent): void {
     if (!this.ready || e.target !== this.stage.canvas || e.button !== 0 || e.shiftKey || e.ctrlKey || e.metaKey) return;
-    const joint = this.near(e.clientX, e.clientY, e.pointerType === 'touch' ? REACH_TOUCH : REACH);
-    if (joint === null) return;
-    if (this.app.selection?.kind !== 'joint' || this.app.selection.id !== joint) {
-      this.tap = { pointer: e.pointerId, joint, x: e.clientX, y: e.clientY };
+    const reach = e.pointerType === 'touch' ? REACH_TOUCH : REACH;
+    const end = this.endNear(e.clientX, e.clientY, reach);
+    const joint = (end && jointAtEnd(this.app.scene!, end)) ?? this.near(e.clientX, e.clientY, reach);
+    const chosen = this.app.selection?.kind === 'joint' && this.app.selection.id === joint;
+    if (!end && !chosen) {
+      if (joint !== null) this.tap = { pointer: e.pointerId, joint, x: e.clientX, y: e.clientY };
       return;
     }
     e.stopImmediatePropagation();
     e.preventDefault();
     this.stage.canvas.focus({ preventScroll: true });
     this.stage.canvas.setPointerCapture(e.pointerId);
-    this.held = { pointer: e.pointerId, joint, from: new THREE.Vector3().setFromMatrixPosition(this.overlays.frameOf(joint, 0)), x: e.clientX, y: e.clientY, moved: false };
+    const from = joint === null ? end!.ends[end!.end].clone() : new THREE.Vector3().setFromMatrixPosition(this.overlays.frameOf(joint, 0));
+    this.held = { pointer: e.pointerId, what: joint ?? end!, from, x: e.clientX, y: e.clientY, moved: false };
   }
 
   private move(e: PointerEvent): void {
@@ -106,6 +130,7 @@ export class Pins {
     const spot = this.build.snap(e.clientX, e.clientY, e.pointerType === 'touch');
     // In its own plane: it does not change sides.
     const n = this.build.normal;
+    this.onto = spot?.anchor ?? null;
     this.to = spot && spot.at.clone().addScaledVector(n, n.dot(held.from.clone().sub(spot.at)));
     this.stage.invalidate();
   }
@@ -121,9 +146,25 @@ export class Pins {
     const held = this.held;
     if (held?.pointer !== e.pointerId) return;
     e.stopImmediatePropagation();
-    const to = this.to;
+    const { to, onto } = this;
     this.drop();
-    if (to && held.moved) void this.place(held.joint, to);
+    if (to && held.moved) void (typeof held.what === 'number' ? this.place(held.what, to) : this.stretch(held.what, to, onto));
+    // A click on a joint at the end of the selected bar is a click on that joint.
+    else if (typeof held.what === 'number') this.app.select({ kind: 'joint', id: held.what });
+  }
+
+  /** Puts the free end of a bar somewhere else. An end that meets another part is pinned to it. */
+  private async stretch(bar: Bar, to: THREE.Vector3, onto: Spot['anchor']): Promise<void> {
+    const way = to.clone().sub(bar.ends[bar.end]);
+    const scene = this.app.scene!;
+    let text = moveEnd(this.pins, bar, way);
+    if (text === scene.text) return;
+    const joined = (other: number) => scene.joints.some((j) => j.solids.includes(other) && j.solids.includes(bar.solid));
+    if (onto && onto.solid > 0 && onto.solid !== bar.solid && !joined(onto.solid)) {
+      const side = (solid: number, matrix: THREE.Matrix4) => ({ name: scene.solids[solid]!.name, matrix });
+      text = withJoint(text, 'pin', side(onto.solid, this.solids.matrices[onto.solid]!), side(bar.solid, poseAfter(this.pins, bar, way)), onto.at, this.build.normal);
+    }
+    if (await this.app.do(command.setText(text))) this.app.select({ kind: 'solid', id: bar.solid });
   }
 
   /** Puts a joint, and all that are in its place, somewhere else. */
@@ -131,7 +172,8 @@ export class Pins {
     const from = new THREE.Vector3().setFromMatrixPosition(this.overlays.frameOf(joint, 0));
     const text = movePin(this.pins, joint, to.clone().sub(from), this.build.normal);
     if (text === this.app.scene!.text) return;
-    if (await this.app.do(command.setText(text))) this.app.select({ kind: 'joint', id: joint });
+    const selection = this.app.selection ?? { kind: 'joint', id: joint };
+    if (await this.app.do(command.setText(text))) this.app.select(selection);
   }
 
   /** Once a drawn frame: the bars as they would be. */
@@ -139,11 +181,13 @@ export class Pins {
     this.bars.begin();
     this.dots.begin();
     const { held, to } = this;
+    const color = INK[dark.matches ? 'dark' : 'light'];
+    const r = 0.008 * this.stage.radius;
+    if (!held && this.ready) for (const b of this.ends) this.dots.dot(b.ends[b.end], 2 * r, color);
     if (held && to) {
-      const color = INK[dark.matches ? 'dark' : 'light'];
-      const r = 0.008 * this.stage.radius;
       const way = to.clone().sub(held.from);
-      for (const bar of barsAt(this.pins, jointsThere(this.pins, held.joint, this.build.normal))) {
+      const bars = typeof held.what === 'number' ? barsAt(this.pins, jointsThere(this.pins, held.what, this.build.normal)) : [held.what];
+      for (const bar of bars) {
         this.bars.bar(bar.ends[bar.end === 0 ? 1 : 0], bar.ends[bar.end].clone().add(way), r, color);
       }
       this.bars.bar(held.from, to, 0.4 * r, color);
@@ -155,7 +199,8 @@ export class Pins {
     this.label.hidden = !place;
     if (!place) return;
     const box = this.stage.canvas.getBoundingClientRect();
-    this.label.textContent = this.build.placeWords(to!);
+    const bar = held && typeof held.what !== 'number' ? held.what : null;
+    this.label.textContent = this.build.placeWords(to!) + (bar ? ` · ${length(to!.distanceTo(bar.ends[bar.end === 0 ? 1 : 0]))} long` : '');
     this.label.style.transform = `translate(${Math.max(6, place.x - box.left + 16)}px, ${Math.max(6, place.y - box.top - 34)}px)`;
   }
 }

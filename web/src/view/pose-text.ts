@@ -26,7 +26,7 @@ export function setPose(text: string, name: string, at: THREE.Vector3, q: THREE.
     axis.negate();
     degrees = -degrees;
   }
-  return setClause(text, again()!, 'turn', `${nums(axis.toArray())} ${num(degrees)} deg`);
+  return setClause(text, again()!, 'turn', `${nums(axis.toArray())} ${num(Math.round(degrees * 1e5) / 1e5)} deg`);
 }
 
 /** The text of a scene with the poses of all solids that are not where they were. `frame` writes one side of a joint. */

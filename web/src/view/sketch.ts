@@ -73,6 +73,23 @@ export function withJoint(text: string, kind: string, one: Side, two: Side, at: 
   );
 }
 
+/**
+ * The text with a spring between two points of the scene. Nobody has chosen its strength yet: it gives way by a tenth of its
+ * length under the weight of the lighter part, and swings a few times.
+ */
+export function withSpring(text: string, one: Side, two: Side, a: THREE.Vector3, b: THREE.Vector3, mass: number): { text: string; name: string } {
+  // The world can only be the first of the two.
+  if (two.name === '') return withSpring(text, two, one, b, a, mass);
+  const name = freshName(text, 'spring');
+  const digits2 = (x: number) => num(Number(x.toPrecision(2)));
+  const length = a.distanceTo(b);
+  const stiffness = (9.81 * mass) / (0.1 * length);
+  const first = one.name === '' ? '' : `object1 ${one.name}; `;
+  const hinge = `${frameText(one, a, null)}  ${frameText(two, b, null)}`;
+  const block = `spring ${name}: ${first}object2 ${two.name}; hinge ${hinge}; length ${num(length)}; stiffness ${digits2(stiffness)}; damping ${digits2(0.2 * Math.sqrt(stiffness * mass))}; end`;
+  return { text: append(text, block), name };
+}
+
 /** Calm colours that can be told apart, one after the other. */
 const COLORS = ['0.86 0.42 0.34', '0.91 0.66 0.26', '0.28 0.47 0.66', '0.36 0.6 0.42', '0.55 0.43 0.66', '0.3 0.62 0.65'];
 export const colorFor = (text: string): string => COLORS[parse(text).filter((b) => b.keyword === 'solid').length % COLORS.length]!;
@@ -107,23 +124,28 @@ export function bar(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vecto
   // Turns are counted from x, which is the plane's own first axis but for faces at a slant.
   const base = new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(plane.u, plane.v, plane.n));
   const straight = Math.abs(plane.u.x - 1) < 1e-9;
-  const rounded = (Math.round((angle * 180e6) / Math.PI) / 180e6) * Math.PI;
+  const rounded = (Math.round((angle * 180e5) / Math.PI) / 180e5) * Math.PI;
   const q = straight ? new THREE.Quaternion().setFromAxisAngle(plane.n, rounded) : base.clone().multiply(new THREE.Quaternion().setFromAxisAngle(new THREE.Vector3(0, 0, 1), rounded));
   const clause = straight ? turnText(plane.n, angle) : `  orientation ${nums([q.w, q.x, q.y, q.z])};\n`;
   return solid(text, 'bar', [`capsule ${num(radius)} from 0 0 0 to ${num(length)} 0 0`], DENSITY * Math.PI * radius ** 2 * length, a, q, clause);
 }
 
-/** A plate with corners: a frame of rounded edges. */
-export function plate(text: string, corners: THREE.Vector3[], radius: number): Part {
+/** A plate with corners: a flat sheet with rounded edges, which pins go through. */
+export function plate(text: string, plane: Plane, corners: THREE.Vector3[], radius: number): Part {
   const [first] = corners;
   const local = corners.map((c) => c.clone().sub(first!));
-  let round = 0;
+  let twice = 0;
   const edges = local.map((a, i) => {
     const b = local[(i + 1) % local.length]!;
-    round += a.distanceTo(b);
+    twice += a.clone().cross(b).dot(plane.n);
     return `capsule ${num(radius)} from ${nums(a.toArray())} to ${nums(b.toArray())}`;
   });
-  return solid(text, 'plate', edges, DENSITY * Math.PI * radius ** 2 * round, first!, new THREE.Quaternion(), '');
+  const sheet = `plate ${num(radius)} ${local.map((c) => nums([c.dot(plane.u), c.dot(plane.v)])).join('  ')}`;
+  // The sheet is drawn in x and y; the plane may be another one.
+  const q = new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(plane.u, plane.v, plane.n));
+  const angle = 2 * Math.acos(Math.min(1, Math.abs(q.w)));
+  const turn = angle < 1e-6 ? '' : ` turn ${nums(new THREE.Vector3(q.x, q.y, q.z).normalize().multiplyScalar(Math.sign(q.w) || 1).toArray())} ${degs(angle)}`;
+  return solid(text, 'plate', [...edges, sheet + turn], DENSITY * radius * 0.5 * Math.abs(twice), first!, new THREE.Quaternion(), '');
 }
 
 export function wheel(text: string, plane: Plane, at: THREE.Vector3, radius: number, width: number): Part {

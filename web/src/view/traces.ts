@@ -48,12 +48,27 @@ const SHOWN = 12;
 /** Pieces that a path is drawn in. */
 const PIECES = 480;
 const KEPT = 3600;
-/** Where the points are kept while the page is loaded anew. */
-const STORED = 'linkwork-traces';
+/** Where the points and read-outs of each scene are kept: for when the page is loaded anew, or the scene comes back. */
+const STORED = 'linkwork-watched';
+/** Scenes that are remembered. */
+const SCENES = 20;
 
+type Point = { solid: string; local: [number, number, number] };
+type Readout = Pick<Measure, 'name' | 'unit' | 'kind' | 'joint' | 'way'> & { a: Point | null; b: Point | null };
 interface Kept {
   scene: string;
-  points: { solid: string; local: [number, number, number] }[];
+  points: Point[];
+  readouts: Readout[];
+}
+
+/** All that is kept, the scene of last time first. What is stored there may be anything. */
+function kept(): Kept[] {
+  try {
+    const found: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? '[]');
+    return Array.isArray(found) ? (found as Kept[]).filter((k) => typeof k?.scene === 'string' && Array.isArray(k.points) && Array.isArray(k.readouts)) : [];
+  } catch {
+    return [];
+  }
 }
 
 export class Traces {
@@ -89,7 +104,7 @@ export class Traces {
       this.traces.length = 0;
       for (const m of this.measures.splice(0)) m.label.remove();
     }
-    if (this.first) this.restore(scene);
+    if (this.first || this.app.other) this.restore(scene);
     this.first = false;
     const solids = new Set(scene.solids.map((s) => s.name));
     const joints = new Set(scene.joints.map((j) => j.name));
@@ -101,24 +116,32 @@ export class Traces {
     this.changed();
   }
 
-  /** Something was added or taken away. Which points leave their path outlives a reload of the page. */
+  /** Something was added or taken away. */
   private changed(): void {
     this.onchange();
-    const kept: Kept = { scene: this.app.scene?.name ?? '', points: this.traces.map((t) => ({ solid: t.place.solid, local: t.place.local.toArray() })) };
+    const scene = this.app.scene?.name ?? '';
+    const point = (p: Place): Point => ({ solid: p.solid, local: p.local.toArray() });
+    const own: Kept = {
+      scene,
+      points: this.traces.map((t) => point(t.place)),
+      readouts: this.measures.map(({ name, unit, kind, joint, way, a, b }) => ({ name, unit, kind, joint, way, a: a && point(a), b: b && point(b) })),
+    };
     try {
-      sessionStorage.setItem(STORED, JSON.stringify(kept));
+      sessionStorage.setItem(STORED, JSON.stringify([own, ...kept().filter((k) => k.scene !== scene)].slice(0, SCENES)));
     } catch {
       // Where nothing may be stored, nothing is.
     }
   }
 
   private restore(scene: SceneMessage): void {
-    try {
-      const kept = JSON.parse(sessionStorage.getItem(STORED) ?? 'null') as Kept | null;
-      if (kept?.scene !== scene.name) return;
-      for (const { solid, local } of kept.points) if (scene.solids.some((s) => s.name === solid)) this.begin(solid, new THREE.Vector3(...local));
-    } catch {
-      // What is stored there may be anything.
+    const own = kept().find((k) => k.scene === scene.name);
+    if (!own) return;
+    const there = (p: Point | null) => p === null || (scene.solids.some((s) => s.name === p.solid) && Array.isArray(p.local));
+    const place = (p: Point | null): Place | null => p && { solid: p.solid, local: new THREE.Vector3(...p.local) };
+    for (const p of own.points) if (there(p)) this.begin(p.solid, new THREE.Vector3(...p.local));
+    for (const r of own.readouts) {
+      const joined = r.joint === '' || scene.joints.some((j) => j.name === r.joint);
+      if (there(r.a) && there(r.b) && joined) this.pinned({ ...r, a: place(r.a), b: place(r.b) });
     }
   }
 
@@ -156,14 +179,18 @@ export class Traces {
     return made;
   }
 
-  private add(m: Omit<Measure, 'id' | 'value' | 'times' | 'values' | 'label'>): Measure {
+  private pinned(m: Omit<Measure, 'id' | 'value' | 'times' | 'values' | 'label'>): Measure {
     const id = this.next++;
     const label = this.layer.appendChild(h('div', { class: 'readout', 'data-measure': id, hidden: true }));
     const made: Measure = { ...m, id, value: NaN, times: [], values: [], label };
     this.measures.push(made);
+    return made;
+  }
+
+  private add(m: Omit<Measure, 'id' | 'value' | 'times' | 'values' | 'label'>): void {
+    this.pinned(m);
     this.changed();
     this.stage.invalidate();
-    return made;
   }
 
   distance(a: Place, b: Place): void {

@@ -239,7 +239,12 @@ pub struct Item {
     pub about: String,
     /// What to do with it.
     pub attempt: String,
+    /// It goes away from where it starts: the camera goes along.
+    pub travels: bool,
 }
+
+/// Scenes that walk or roll away.
+const TRAVELS: [&str; 3] = ["walker", "strandbeest", "monocycle"];
 
 /// Every scene, the inviting ones first.
 pub fn items() -> Vec<Item> {
@@ -267,6 +272,7 @@ pub fn own(name: &str) -> Item {
         figure: String::new(),
         about: "The file that the viewer was opened with.".into(),
         attempt: "edit it here or in your editor: the viewer reloads it whenever it is saved.".into(),
+        travels: false,
     }
 }
 
@@ -306,7 +312,8 @@ fn describe(id: String, text: &str) -> Item {
             paragraphs.find_map(|p| p.strip_prefix("Try: ").map(str::to_owned)).unwrap_or_default(),
         ),
     };
-    Item { id, title, figure, about, attempt }
+    let travels = TRAVELS.contains(&id.as_str());
+    Item { id, title, figure, about, attempt, travels }
 }
 
 /// A sentence that opens with the title, which stands above it already, without that.
@@ -332,6 +339,7 @@ mod tests {
             assert!(!item.about.starts_with(&format!("{}: ", item.title)), "{item:?}");
             assert!(!item.attempt.is_empty() && !item.attempt.contains("*/"), "{item:?}");
         }
+        assert_eq!(items.iter().filter(|i| i.travels).count(), TRAVELS.len());
         // Nothing is described that is not there, and nothing is there without words for a hand.
         assert_eq!(items.iter().map(|i| i.id.as_str()).collect::<Vec<_>>(), TRY.map(|(id, ..)| id));
         assert!(text("../Cargo").is_none() && drawing("no-such-scene").is_none());

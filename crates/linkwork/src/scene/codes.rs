@@ -97,6 +97,7 @@ codes! {
     NEVER_ROLLS "L016" "a resistance with a lever longer than the solid, which so never rolls or spins"
     BETWEEN_STEPS "L017" "a `during` that falls between two steps, so that none sees it"
     NEVER_TEARS "L018" "a `tear` beyond what `limit-strain` allows, so that nothing tears"
+    UNIVERSAL "L019" "`universal`, which is a ball joint here and a cardan joint elsewhere"
 }
 
 #[cfg(test)]

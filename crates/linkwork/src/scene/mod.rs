@@ -18,6 +18,7 @@
 pub mod codes;
 mod diagnostic;
 mod edit;
+mod foreign;
 mod format;
 pub mod generate;
 pub mod lex;

@@ -161,7 +161,7 @@ pub const BLOCKS: &[BlockWords] = &[
             KERNEL,
             many(
                 "shape",
-                "shape sphere R | box X Y Z | cylinder R L [axis X Y Z] | capsule R L [axis X Y Z] | capsule R from X Y Z to X Y Z | plane X Y Z | mesh \"FILE\", each with [at X Y Z] [turn X Y Z ANGLE]",
+                "shape sphere R | box X Y Z | cylinder R L [axis X Y Z] | capsule R L [axis X Y Z] | capsule R from X Y Z to X Y Z | plate T X Y X Y X Y … | plane X Y Z | mesh \"FILE\", each with [at X Y Z] [turn X Y Z ANGLE]",
             ),
             MASS,
             once("density", "density D"),

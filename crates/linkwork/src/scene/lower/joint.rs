@@ -82,6 +82,12 @@ impl<'x, 't> Lowering<'x, 't> {
             }
             return free;
         };
+        if self.file.str(clause.word) == "universal" {
+            let message =
+                "`universal` is a ball joint here, as in the papers; elsewhere it means two crossed axes";
+            let hint = "write `ball` for all turns, or `cardan` for two crossed axes";
+            self.report(Diagnostic::new(codes::UNIVERSAL, clause.word, message).hint(hint));
+        }
         let joint = self.read(words, clause, |r| {
             Some(match r.word_text() {
                 "ball" | "universal" => Joint::ball(frame, frame),

@@ -7,6 +7,7 @@ use super::Lowering;
 use crate::math::{Rotation, Vector, exp, unit};
 use crate::scene::codes::{self, Code};
 use crate::scene::diagnostic::Diagnostic;
+use crate::scene::foreign;
 use crate::scene::lex::brief;
 use crate::scene::syntax::{Arg, ArgKind, Clause, Span, Unit};
 use crate::scene::vocabulary::BlockWords;
@@ -110,9 +111,10 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
         }
         let message = format!("`{}` needs {what} here, not `{}`", self.word_text(), brief(found));
         let diagnostic = Diagnostic::new(codes::WRONG_KIND, arg.span, message);
-        let diagnostic = match self.is_clause_word(arg) {
-            true => diagnostic.hint(format!("is a `;` missing before `{found}`?")),
-            false => diagnostic,
+        let diagnostic = match (self.is_clause_word(arg), self.foreign_unit(arg)) {
+            (true, _) => diagnostic.hint(format!("is a `;` missing before `{found}`?")),
+            (false, Some(words)) => diagnostic.hint(words),
+            (false, None) => diagnostic,
         };
         self.with_usage(diagnostic);
         None
@@ -124,6 +126,19 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
             arg.kind == ArgKind::Word && !self.words.is_bare() && self.words.has(self.low.file.str(arg.span));
         self.low.swallowed |= swallowed;
         swallowed
+    }
+
+    /// What to write instead of a unit that scenes do not have.
+    fn foreign_unit(&self, arg: Arg) -> Option<String> {
+        if arg.kind != ArgKind::Word {
+            return None;
+        }
+        let before = self.at.checked_sub(1).and_then(|k| self.args().get(k));
+        let number = before.and_then(|b| match b.kind {
+            ArgKind::Number(x, None) => Some(x),
+            _ => None,
+        });
+        number.and_then(|x| foreign::unit(Some(x), self.low.file.str(arg.span)))
     }
 
     /// A number in SI units and where it stands.
@@ -333,7 +348,9 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
     /// Reports a word that is no choice, with the nearest one.
     pub fn unknown_word<T>(&mut self, found: &str, span: Span, what: &str, choices: &[&str]) -> Option<T> {
         let message = format!("`{}` is not {what}", brief(found));
+        let foreign = if what == "a shape" { foreign::answer(found, "shape") } else { None };
         let hint = match self.low.near.find(found, choices.iter().copied()) {
+            _ if foreign.is_some() => foreign.unwrap_or_default().to_owned(),
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it can be {}", choices.join(", ")),
         };
@@ -372,9 +389,10 @@ impl<'l, 'x, 't> Reader<'l, 'x, 't> {
         let message = format!("`{}` does not take `{}` here", self.word_text(), brief(found));
         let last = self.args()[self.args().len() - 1].span;
         let diagnostic = Diagnostic::new(codes::WRONG_COUNT, arg.span.to(last), message);
-        let diagnostic = match self.is_clause_word(arg) {
-            true => diagnostic.hint(format!("is a `;` missing before `{found}`?")),
-            false => diagnostic,
+        let diagnostic = match (self.is_clause_word(arg), self.foreign_unit(arg)) {
+            (true, _) => diagnostic.hint(format!("is a `;` missing before `{found}`?")),
+            (false, Some(words)) => diagnostic.hint(words),
+            (false, None) => diagnostic,
         };
         self.with_usage(diagnostic);
         None

@@ -4,8 +4,8 @@ use super::reader::{Quantity, Reader};
 use crate::math::{Pose, Rotation, Vector};
 use crate::scene::codes;
 use crate::scene::diagnostic::Diagnostic;
-use crate::scene::syntax::Span;
-use crate::shape::{Mesh, PlacedShape, read_obj};
+use crate::scene::syntax::{ArgKind, Span};
+use crate::shape::{MOST_CORNERS, Mesh, PlacedShape, read_obj};
 use std::sync::Arc;
 
 /// Sizes outside of this interval cannot be simulated beside anything of ordinary size.
@@ -25,7 +25,7 @@ struct Placement {
 impl Reader<'_, '_, '_> {
     /// One shape with its placement. Cylinders and capsules lie along x unless `axis` says otherwise.
     pub fn shape(&mut self) -> Option<PlacedShape> {
-        const KINDS: &[&str] = &["sphere", "box", "cylinder", "capsule", "plane", "mesh"];
+        const KINDS: &[&str] = &["sphere", "box", "cylinder", "capsule", "plate", "plane", "mesh"];
         let (kind, kind_span) = self.choice("a shape", KINDS)?;
         let shape = match kind {
             "sphere" => PlacedShape::sphere(self.size("the radius")?),
@@ -35,6 +35,7 @@ impl Reader<'_, '_, '_> {
                 self.size("the z size")?,
             ),
             "plane" => PlacedShape::plane(self.direction("the normal of the plane")?),
+            "plate" => self.plate(kind_span)?,
             "mesh" => {
                 let (name, span) = self.text("a file name in quotes")?;
                 PlacedShape::mesh(self.mesh(name, span)?)
@@ -117,6 +118,26 @@ impl Reader<'_, '_, '_> {
             return self.fail_hint(codes::BAD_SHAPE, kind, "a capsule between twice the same point", hint);
         }
         Some(place.apply(PlacedShape::capsule_between(radius, from, to)))
+    }
+
+    /// A thickness, then two numbers for every corner.
+    fn plate(&mut self, kind: Span) -> Option<PlacedShape> {
+        let thickness = self.size("the thickness")?;
+        let mut corners = Vec::new();
+        while self.peek().is_some_and(|a| matches!(a.kind, ArgKind::Number(..)))
+            && corners.len() <= MOST_CORNERS
+        {
+            let x = self.number("a corner x y", Quantity::Length)?;
+            corners.push([x, self.number("a corner x y", Quantity::Length)?]);
+        }
+        match PlacedShape::plate(thickness, &corners) {
+            Ok(shape) => Some(shape),
+            Err(why) => {
+                let hint =
+                    "write `plate THICKNESS X Y  X Y  X Y …`, the corners one after the other round its rim";
+                self.fail_hint(codes::BAD_SHAPE, kind, why, hint)
+            }
+        }
     }
 
     /// Reads a mesh file once, however often it is named.

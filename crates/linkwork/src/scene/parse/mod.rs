@@ -12,6 +12,7 @@ mod argument;
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink};
+use super::foreign;
 use super::lex::{Bad, Lexer, Token, TokenKind, brief};
 use super::limits;
 use super::syntax::{Block, Clause, File, Span};
@@ -225,7 +226,9 @@ impl<'t> Parser<'t, '_> {
         } else {
             let message = format!("there is no block `{}`", brief(word));
             let diagnostic = Diagnostic::new(codes::UNKNOWN_BLOCK, keyword.span, message);
+            let foreign = foreign::answer(word, "");
             match self.near.find(word, vocabulary::BLOCKS.iter().map(|b| b.keyword)) {
+                _ if foreign.is_some() => diagnostic.hint(foreign.unwrap_or_default()),
                 Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
                 None => {
                     let all: Vec<_> = vocabulary::BLOCKS.iter().map(|b| b.keyword).collect();
@@ -424,7 +427,11 @@ impl<'t> Parser<'t, '_> {
         let diagnostic = Diagnostic::new(codes::UNKNOWN_CLAUSE, word.span, message);
         let near = self.near.find(found, known.words().chain(["end"]));
         let home = vocabulary::BLOCKS.iter().find(|b| !b.is_bare() && b.has(found));
+        // Particles are written as solids are.
+        let block = if known.keyword == "particle" { "solid" } else { known.keyword };
+        let foreign = foreign::answer(found, block);
         let diagnostic = match (near, home) {
+            _ if foreign.is_some() => diagnostic.hint(foreign.unwrap_or_default()),
             (Some(near), _) => diagnostic.hint(format!("did you mean `{near}`?")),
             (None, _) if first => diagnostic.hint(format!(
                 "is it a name? Names in a header end with `:`, as in `{} {}:`",
@@ -437,6 +444,6 @@ impl<'t> Parser<'t, '_> {
             }
         };
         self.report(diagnostic);
-        near == Some("end")
+        foreign.is_none() && near == Some("end")
     }
 }
