@@ -144,8 +144,8 @@ pub fn run() -> Vec<Table> {
     let one = pool(1);
     // One table alone, for who profiles it: `LINKWORK_ISLANDS=asleep`.
     let wanted = std::env::var("LINKWORK_ISLANDS").unwrap_or_default();
-    let tables: [(&str, fn(&ThreadPool) -> Table); 3] =
-        [("many", many), ("asleep", asleep), ("added", added)];
+    type Make = fn(&ThreadPool) -> Table;
+    let tables: [(&str, Make); 3] = [("many", many), ("asleep", asleep), ("added", added)];
     let chosen = tables.into_iter().filter(|(name, _)| wanted.is_empty() || *name == wanted);
     chosen.map(|(_, table)| table(&one)).collect()
 }
