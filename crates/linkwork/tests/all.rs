@@ -10,6 +10,7 @@ mod cloth_tear;
 mod cloth_wind;
 mod common;
 mod contact;
+mod contact_blows;
 mod contact_coats;
 mod contact_fast;
 mod contact_heaps;

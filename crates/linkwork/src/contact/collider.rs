@@ -76,6 +76,11 @@ impl Collider {
         Some(Self { solid: id, geometry, local, reach, size, bounds, surface, fixed })
     }
 
+    /// A ball: its normal turns wherever it is touched.
+    pub fn is_ball(&self) -> bool {
+        matches!(self.geometry, Geometry::Ball(_))
+    }
+
     /// The box around it, `pose` being that of the solid's centre; none for a plane.
     pub fn aabb(&self, pose: &Pose) -> Option<Aabb> {
         self.bounds.map(|b| b.transform_by(&(*pose * self.local)))

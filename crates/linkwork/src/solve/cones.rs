@@ -8,13 +8,15 @@
 //! ```
 //! A proximal Newton method (`proximal.rs`) solves them to rounding: over the motions of the solids where nothing joins
 //! them or where many points touch a linkage (`bodies.rs`), else over the matrix `W` (`matrix.rs`). Redundant corners, mass ratios and chains, on which sweeps
-//! crawl, cost it nothing. Where neither is small, block Gauss-Seidel, each block solved exactly (`block.rs`): any sweep
+//! crawl, cost it nothing. Where so many linkages touch each other that this would take seconds, block Gauss-Seidel over
+//! a matrix per linkage (`parts.rs`). Where nothing is small, block Gauss-Seidel, each block solved exactly (`block.rs`): any sweep
 //! may be the last, and whatever comes out lies in the cones and, since the response keeps the joints, moves no joint.
 
 mod block;
 mod bodies;
 mod factor;
 mod matrix;
+mod parts;
 mod proximal;
 #[cfg(test)]
 mod tests;
@@ -81,6 +83,9 @@ pub(crate) struct Cones {
     proximal: proximal::Proximal,
     bodies: bodies::Bodies,
     matrix: matrix::Scratch,
+    parts: parts::Parts,
+    /// Rows whose matrices by linkage are there.
+    formed: usize,
     own: Vec<f64>,
     inner: Vec<f64>,
     /// The last answer was found over the motions of a linkage, whose matrix is there.
@@ -96,6 +101,8 @@ enum Way {
     Bodies,
     /// Newton's method over the motions of solids that joints hold.
     Linkage,
+    /// Block Gauss-Seidel over a matrix per linkage.
+    Parts,
     /// Block Gauss-Seidel.
     Sweeps,
 }
@@ -104,6 +111,8 @@ enum Way {
 const ROUNDS: f64 = 12.0;
 /// Multiplications that a matrix may take which is formed because nothing else helped.
 const MOST_FORMED: f64 = 1e7;
+/// Multiplications of an exact solve that takes too long.
+const MOST_EXACT: f64 = 1e9;
 /// Rows over joints that are solved over the matrix in any case.
 const FEW: usize = 45;
 /// Free solids: more rows than this are swept, not factored.
@@ -142,15 +151,22 @@ impl Cones {
         if way == Way::Matrix && !(known && self.w.len() == n * n) {
             self.form(lower, p, n, &mut report);
         }
-        if way != Way::Matrix {
+        if way == Way::Parts && self.formed != n {
+            if let Some(held) = lower.held() {
+                self.parts.form(p, &held);
+            }
+            self.formed = n;
+        }
+        if !matches!(way, Way::Matrix | Way::Parts) {
             self.w.clear();
             self.prepare_sweeps(lower, p, n);
         }
-        self.prepare_blocks(p, n, way == Way::Matrix);
+        self.prepare_blocks(p, n, way);
         self.curves.clear();
         self.curves.extend(p.asks[..p.scalars].iter().map(|a| Curve::new(a, 1.0)));
         self.clamp(p, force);
-        let solved = way != Way::Sweeps && self.by_newton(lower, p, force, work, way, &mut report);
+        let newton = !matches!(way, Way::Sweeps | Way::Parts);
+        let solved = newton && self.by_newton(lower, p, force, work, way, &mut report);
         if !solved {
             self.solve_otherwise(lower, p, force, work, way, &mut report);
         }
@@ -170,22 +186,32 @@ impl Cones {
     /// Where Newton's method is cheapest, by predicted operations.
     fn choose(&mut self, lower: &dyn Lower, p: &ConeProblem, n: usize, known: bool) -> Way {
         let alone = |r: usize| p.rows.ends(r).iter().all(|(s, j)| lower.respond_alone(*s, j).is_some());
-        if lower.held().is_none() && (0..n).all(alone) {
+        let Some(held) = lower.held() else {
+            if !(0..n).all(alone) {
+                return Way::Matrix;
+            }
             let fits = p.scalars == 0 && self.bodies.prepare(p, lower);
             return match fits {
                 true => Way::Bodies,
                 false if n <= MOST_DENSE => Way::Matrix,
                 false => Way::Sweeps,
             };
-        }
+        };
+        self.formed = if known { self.formed } else { 0 };
         // Few rows cost as little either way, and over the matrix their own responses are known.
-        if n <= FEW || lower.held().is_none() || !(known && self.linkage || self.bodies.prepare(p, lower)) {
+        if n <= FEW {
             return Way::Matrix;
         }
         let (rows, response) = (n as f64, lower.cost());
         let matrix = rows * response + ROUNDS * rows * rows * rows / 3.0;
+        let prepared = known && self.linkage || self.bodies.prepare(p, lower);
         let motions = ROUNDS * (self.bodies.cost() as f64 + response);
-        if motions < matrix { Way::Linkage } else { Way::Matrix }
+        let least = if prepared { matrix.min(motions) } else { matrix };
+        // What would take seconds is swept, exactly or not.
+        if least > MOST_EXACT && (self.formed == n || self.parts.prepare(p, &held) <= least) {
+            return Way::Parts;
+        }
+        if motions < matrix && prepared { Way::Linkage } else { Way::Matrix }
     }
 
     /// What Newton's method could not decide.
@@ -204,13 +230,14 @@ impl Cones {
             // The same over the matrix, where that is small enough; else what was found is the answer.
             Way::Linkage if n <= MOST_DENSE && n as f64 * lower.cost() < MOST_FORMED => {
                 self.form(lower, p, n, report);
-                self.prepare_blocks(p, n, true);
+                self.prepare_blocks(p, n, Way::Matrix);
                 self.clamp(p, force);
                 if !self.by_newton(lower, p, force, work, Way::Matrix, report) {
                     self.by_matrix(p, force, work, report);
                 }
             }
             Way::Linkage => {}
+            Way::Parts => self.by_parts(p, force, work, report),
             Way::Bodies | Way::Sweeps => self.by_sweeps(p, force, work, report),
         }
     }
@@ -282,7 +309,7 @@ impl Cones {
         sum
     }
 
-    fn prepare_blocks(&mut self, p: &ConeProblem, n: usize, dense: bool) {
+    fn prepare_blocks(&mut self, p: &ConeProblem, n: usize, way: Way) {
         let mut blocks = std::mem::take(&mut self.blocks);
         blocks.clear();
         for k in 0..p.blocks() {
@@ -290,7 +317,10 @@ impl Cones {
             let mut d = [[0.0; 3]; 3];
             for i in 0..3 {
                 for j in 0..3 {
-                    d[i][j] = self.entry(p, n, dense, r + i, r + j);
+                    d[i][j] = match way {
+                        Way::Parts => self.parts.entry(p.scalars + k, i, j),
+                        _ => self.entry(p, n, way == Way::Matrix, r + i, r + j),
+                    };
                 }
             }
             let give = p.asks[r].give;
@@ -368,6 +398,18 @@ impl Cones {
             force.copy_from_slice(&best);
         }
         self.inner = best;
+    }
+
+    /// Sweeps over the matrices of the linkages.
+    fn by_parts(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
+        self.parts.start(force);
+        let laws = parts::Laws { p, curves: &self.curves, blocks: &self.blocks, bound: &self.bound };
+        for k in 0..work.iterations.min(SWEEPS) {
+            report.rounds += 1;
+            if !(self.parts.sweep(&laws, force, k % 2 == 0) > work.tolerance) || work.is_over() {
+                break;
+            }
+        }
     }
 
     /// `y = W lambda` and the give of scalar rows.

@@ -460,7 +460,7 @@ impl Attempt {
         };
         w.touch.begin_attempt();
         w.limits = super::LimitsReport::default();
-        let mut k = 0;
+        let (mut k, mut blows) = (0, 0);
         while k < self.pieces && outcome.rejected.is_none() {
             k += 1;
             if k > 1 && w.is_over(c) {
@@ -473,7 +473,34 @@ impl Attempt {
                 0 => c.end(from.time),
                 _ => from.time + c.dt * (k as f64 / self.pieces as f64),
             };
-            match c.method.advance(&piece, s, w) {
+            self.advance(&piece, s, w, &mut blows, &mut outcome);
+        }
+        outcome.limits = w.limits;
+        if outcome.rejected.is_none() {
+            let whole = Piece { h: c.dt, begin: from.time, ..piece };
+            outcome.weigh(&whole, start, from, s, w);
+        }
+        outcome
+    }
+
+    /// One piece, cut where something fast is met.
+    fn advance(
+        self,
+        whole: &Piece,
+        s: &mut State,
+        w: &mut IslandWork,
+        blows: &mut usize,
+        outcome: &mut Outcome,
+    ) {
+        let (mut piece, mut left) = (*whole, true);
+        while left && outcome.rejected.is_none() {
+            let cuts =
+                whole.c.method.knows_contact() && *blows < super::touch::MOST_BLOWS && !w.is_over(whole.c);
+            let met = if cuts { w.first_blow(&piece, s) } else { None };
+            let part = met.map_or(piece, |h| Piece { h, end: s.time + h, ..piece });
+            *blows += usize::from(met.is_some());
+            left = met.is_some();
+            match whole.c.method.advance(&part, s, w) {
                 Ok(_) if !s.is_finite() => outcome.rejected = Some(Rejected::NotFinite),
                 Ok(done) => {
                     outcome.add(done);
@@ -484,13 +511,8 @@ impl Attempt {
                 }
                 Err(why) => outcome.rejected = Some(why),
             }
+            piece = Piece { h: whole.end - s.time, begin: s.time, ..piece };
         }
-        outcome.limits = w.limits;
-        if outcome.rejected.is_none() {
-            let whole = Piece { h: c.dt, begin: from.time, ..piece };
-            outcome.weigh(&whole, start, from, s, w);
-        }
-        outcome
     }
 
     /// The next thing to try: with care, then in shorter substeps. False: there is nothing left.

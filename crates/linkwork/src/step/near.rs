@@ -30,6 +30,8 @@ pub(super) struct Near {
     scripted: Vec<bool>,
     /// Per assembly: it is more than one solid.
     jointed: Vec<bool>,
+    /// Per assembly: how fast a blow within the step may make it.
+    struck: Vec<f64>,
     /// Per assembly: the lowest one that it is joined with.
     root: Vec<u32>,
     /// Scripted solids near an assembly, by root.
@@ -45,6 +47,8 @@ pub(super) struct Near {
 }
 
 const NONE: u32 = u32::MAX;
+/// Blows that follow from each other within a step, as far as pairs are looked for.
+const STRIKES: usize = 5;
 
 impl Near {
     pub fn rebuild<'a>(&mut self, m: &Mechanism, assemblies: impl Iterator<Item = &'a [SolidId]>) {
@@ -191,8 +195,57 @@ impl Near {
         }
     }
 
+    /// Pairs that may touch within the step. What may be struck in it is looked for as far as the blow may send it: it is at
+    /// rest until then.
     fn find_pairs(&mut self, m: &Mechanism, s: &State, h: f64) {
+        self.struck.clear();
+        self.struck.resize(self.root.len(), 0.0);
+        for _ in 0..STRIKES {
+            self.find_pairs_of_struck(m, s, h);
+            if !self.strike(m, s, h) {
+                break;
+            }
+        }
+        self.join_pairs();
+    }
+
+    /// How fast blows may make the assemblies of the pairs, as far as nobody counted with it. True when there are any.
+    fn strike(&mut self, m: &Mechanism, s: &State, h: f64) -> bool {
         let all = self.colliders.clone();
+        let speed = |c: &Collider, struck: &[f64]| {
+            let (i, home) = (c.solid.index(), self.home[c.solid.index()]);
+            let own = s.velocities[i].length() + s.spins[i].length() * c.reach;
+            if home == NONE { own } else { own.max(struck[home as usize]) }
+        };
+        let mass = |c: &Collider| if c.fixed { f64::INFINITY } else { m.solid(c.solid).mass.mass };
+        let mut any = false;
+        let mut struck = std::mem::take(&mut self.struck);
+        for pair in &self.pairs {
+            let ends = pair.map(|k| &all.all[k as usize]);
+            let least = ends[0].size.min(ends[1].size);
+            for [from, to] in [[ends[0], ends[1]], [ends[1], ends[0]]] {
+                let home = self.home[to.solid.index()];
+                let coming = speed(from, &struck);
+                if home == NONE || from.fixed || !(h * coming > 0.5 * least) {
+                    continue;
+                }
+                // An elastic blow of a free solid; what is scripted is as heavy as can be.
+                let scripted = self.home[from.solid.index()] == NONE;
+                let share = if scripted { 1.0 } else { mass(from) / (mass(from) + mass(to)) };
+                let sent = 2.0 * share * coming;
+                if sent > 1.01 * speed(to, &struck) {
+                    (struck[home as usize], any) = (sent, true);
+                }
+            }
+        }
+        self.struck = struck;
+        any
+    }
+
+    fn find_pairs_of_struck(&mut self, m: &Mechanism, s: &State, h: f64) {
+        let all = self.colliders.clone();
+        let Self { home: homes, struck, jointed, broad, pairs, .. } = self;
+        let sent = |i: usize| if homes[i] == NONE { 0.0 } else { struck[homes[i] as usize] };
         let pose = |id: SolidId| Pose::from_parts(s.centers[id.index()], s.rotations[id.index()]);
         let margin = |k: usize| {
             let x = &all.all[k];
@@ -200,32 +253,36 @@ impl Near {
             if x.fixed {
                 return 1e-3 * x.size;
             }
-            let speed = s.velocities[i].length() + s.spins[i].length() * x.reach;
+            let speed = (s.velocities[i].length() + s.spins[i].length() * x.reach).max(sent(i));
             1.1 * h * speed + h * h * m.gravity.length() + 1e-3 * x.size
         };
-        self.pairs.extend_from_slice(self.broad.pairs(&all, pose, margin));
+        pairs.clear();
+        pairs.extend_from_slice(broad.pairs(&all, pose, margin));
         // Boxes of limbs are mostly air. What stays apart for sure joins no islands: it would be solved together for nothing.
-        let (home, jointed) = (&self.home, &self.jointed);
-        self.pairs.retain(|pair| {
+        pairs.retain(|pair| {
             let [a, b] = pair.map(|k| &all.all[k as usize]);
-            let homes = [a, b].map(|c| home[c.solid.index()]);
-            let linkages = homes.iter().any(|h| *h != NONE && jointed[*h as usize]);
-            if !linkages || homes.contains(&NONE) || homes[0] == homes[1] {
+            let own = [a, b].map(|c| homes[c.solid.index()]);
+            let linkages = own.iter().any(|h| *h != NONE && jointed[*h as usize]);
+            if !linkages || own.contains(&NONE) || own[0] == own[1] {
                 return true;
             }
             let room = margin(pair[0] as usize) + margin(pair[1] as usize);
-            let apart = room.min(
-                1.1 * approach(m, s, h, [a, b].map(|c| c.solid.index()), [a, b]) + 1e-3 * (a.size + b.size),
-            );
+            let solids = [a, b].map(|c| c.solid.index());
+            let sent = h * (sent(solids[0]) + sent(solids[1]));
+            let apart = room.min(1.1 * (approach(m, s, h, solids, [a, b]) + sent) + 1e-3 * (a.size + b.size));
             !(distance(a, &pose(a.solid), b, &pose(b.solid)) > apart)
         });
+    }
+
+    /// What the pairs are made of belongs together.
+    fn join_pairs(&mut self) {
         for k in 0..self.pairs.len() {
-            let [a, b] = self.pairs[k].map(|c| self.home[all.all[c as usize].solid.index()]);
+            let [a, b] = self.pairs[k].map(|c| self.home[self.colliders.all[c as usize].solid.index()]);
             self.join(a, b);
         }
         self.flatten();
         for pair in &self.pairs {
-            let solids = pair.map(|c| all.all[c as usize].solid);
+            let solids = pair.map(|c| self.colliders.all[c as usize].solid);
             for (one, two) in [(solids[0], solids[1]), (solids[1], solids[0])] {
                 let home = self.home[one.index()];
                 if home != NONE && self.scripted[two.index()] {

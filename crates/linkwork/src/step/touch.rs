@@ -14,6 +14,7 @@
 //! Every impulse acts at one point on both solids, so that momentum is kept at any accuracy; joints are eliminated by
 //! their response, so that they hold at any accuracy, too.
 
+mod blow;
 mod coats;
 mod heap;
 mod impact;
@@ -29,6 +30,7 @@ use crate::solve::{
     ConeProblem, ConeReport, Cones, FreeSolids, Heap, Jointed, JointedScratch, Lower, UpperRows, Work,
 };
 use crate::state::State;
+pub(in crate::step) use blow::MOST_BLOWS;
 use resist::Resist;
 pub(in crate::step) use stages::approach;
 use std::sync::Arc;
@@ -270,9 +272,10 @@ impl Touch {
             let least = a.size.min(b.size).max(1e-9);
             let far = margin(&pair, &all);
             let flat = a.bounds.is_none() || b.bounds.is_none();
-            let fast = cast * (vb - va).length() > 0.5 * least && !flat;
+            let way = blow::far(a, b);
+            let fast = cast * (vb - va).length() > way && !flat;
             self.points.clear();
-            let near = if fast { far - cast * (vb - va).length() + 0.25 * least } else { far };
+            let near = if fast { far - cast * (vb - va).length() + 0.5 * way } else { far };
             self.narrow.points(a, &pa, b, &pb, near, &mut self.points);
             let centers = [pa.translation, pb.translation];
             let spin = |side: usize, c: &Collider| s.spins[pair.solids[side]].length() * c.reach;

@@ -35,6 +35,8 @@ pub(super) struct Bodies {
 const NONE: u32 = u32::MAX;
 /// More operations than this for one factorisation are not worth it.
 const MOST_COST: usize = 3_000_000;
+/// Joints leave nothing cheaper that is exact.
+const MOST_HELD: usize = 30_000_000;
 /// How much stiffer a joint is than what it moves by itself.
 const STIFF: f64 = 1e8;
 
@@ -46,6 +48,7 @@ impl Bodies {
         self.pairs.clear();
         self.solids.clear();
         let held = lower.held();
+        let most = if held.is_some() { MOST_HELD } else { MOST_COST };
         if let Some(held) = &held {
             for g in held.rows.groups.iter().filter(|g| g.range().any(|r| held.takes_part(r))) {
                 let ends = g.solids.map(|s| held.masses.moves(s).then_some(s));
@@ -64,9 +67,9 @@ impl Bodies {
         self.pairs.dedup();
         if !(self.factor.len() == self.solids.len() && self.known == self.pairs) {
             self.known.clone_from(&self.pairs);
-            self.factor.analyse(self.solids.len(), &self.pairs, MOST_COST);
+            self.factor.analyse(self.solids.len(), &self.pairs, most);
         }
-        if self.factor.cost() > MOST_COST {
+        if self.factor.cost() > most {
             return false;
         }
         match held {

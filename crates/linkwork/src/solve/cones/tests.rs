@@ -199,6 +199,7 @@ fn linkages_are_solved_over_motions_as_over_the_matrix() {
             friction.push(0.3 * r.signed().abs());
         }
         let p = ConeProblem { rows: &upper, asks: &asks, scalars, friction: &friction, resistance: &[] };
+        parts_are_what_responds(&p, &rows, &masses);
         let work = Work { iterations: 20_000, tolerance: 1e-10, out_of_time: None };
         let solve = |veiled: bool| {
             let (mut solver, mut scratch) = (SolverKind::SparseDirect.make(), JointedScratch::default());
@@ -222,4 +223,42 @@ fn linkages_are_solved_over_motions_as_over_the_matrix() {
             assert!((x - y).abs() < 1e-6, "{round}: {x} {y}");
         }
     }
+}
+
+/// A matrix per linkage makes of forces what the lower level makes of them, and sweeps over it come to the laws.
+fn parts_are_what_responds(p: &ConeProblem, rows: &Rows, masses: &Masses) {
+    let (mut solver, mut scratch) = (SolverKind::SparseDirect.make(), JointedScratch::default());
+    solver.factor(&Problem { rows, masses, active: &[], damping: None });
+    let mut lower = Jointed::new(solver.as_mut(), rows, masses, &[], &[], 1e3, &mut scratch);
+    let n = p.rows.len();
+    let mut parts = super::parts::Parts::default();
+    assert!(parts.prepare(p, &lower.held().unwrap()).is_finite());
+    parts.form(p, &lower.held().unwrap());
+    let mut force: Vec<f64> = (0..n).map(|r| ((r * 7919) % 13) as f64 - 6.0).collect();
+    let answer = |lower: &mut Jointed, force: &[f64]| {
+        let mut push = vec![[0.0; 6]; masses.len()];
+        force.iter().enumerate().for_each(|(r, f)| p.rows.add(r, *f, &mut push));
+        let mut motion = push.clone();
+        lower.respond(&push, &mut motion);
+        motion
+    };
+    let motion = answer(&mut lower, &force);
+    parts.start(&force);
+    for r in 0..n {
+        let (one, two) = (p.rows.change(r, &motion), parts.moved(r));
+        assert!((one - two).abs() < 1e-9 * one.abs().max(1.0), "{r}: {one} {two}");
+    }
+    let mut cones = Cones { parts, ..Cones::default() };
+    force.fill(0.0);
+    cones.bounds(&lower, p, n);
+    cones.prepare_blocks(p, n, super::Way::Parts);
+    cones.curves.extend(p.asks[..p.scalars].iter().map(|a| Curve::new(a, 1.0)));
+    let work = Work { iterations: 200, tolerance: 1e-12, out_of_time: None };
+    cones.by_parts(p, &mut force, &work, &mut ConeReport::default());
+    let mut report = ConeReport::default();
+    for v in [&mut cones.motion, &mut cones.push] {
+        v.resize(masses.len(), [0.0; 6]);
+    }
+    cones.finish(&mut lower, p, &mut force, &mut report);
+    assert!(report.residual < 1e-3 && report.cone_violation < 1e-12, "{report:?}");
 }

@@ -1,0 +1,80 @@
+//! Blows: where something fast is met within a substep, the substep ends there.
+//!
+//! A point of contact is a plane for as long as a stage lasts. What goes on sliding along that plane after a blow, farther than
+//! the plane is good for, is neither thrown back nor turned aside as it should be; and what it hits is at rest until the
+//! substep ends, and is looked for where it was. So the way is cut at the first blow: everything is where it is met, the
+//! velocity stage answers, and the rest of the step begins with the speeds that this leaves.
+
+use super::{Contact, Touch};
+use crate::contact::{Collider, Colliders};
+use crate::state::State;
+use crate::step::{IslandWork, Piece};
+
+/// How far two come in a step for a plane to be too little, in units of the smaller one; the same where one is a ball.
+const FAST: f64 = 0.5;
+const FAST_BALL: f64 = 0.1;
+/// As a share of that: how far they would come into each other for a blow to be one.
+const DEEP: f64 = 0.05;
+/// By how much the cut comes after it, so that it is felt, in units of the smaller one.
+const PAST: f64 = 2e-3;
+/// Parts of the substep: the shortest that is cut off, and the shortest rest that is worth a cut.
+const SHORTEST: f64 = 1e-3;
+/// Cuts in a step, at most; none among more pairs than this, where something is always met.
+pub(in crate::step) const MOST_BLOWS: usize = 8;
+const MOST_PAIRS: usize = 64;
+
+impl IslandWork {
+    /// How long it takes from `s` until something fast is met, if that is within the piece.
+    pub(in crate::step) fn first_blow(&mut self, piece: &Piece, s: &State) -> Option<f64> {
+        if self.touch.pairs.is_empty() || self.touch.pairs.len() > MOST_PAIRS || !self.soft.is_empty() {
+            return None;
+        }
+        let all = self.touch.colliders.clone();
+        let pairs = 0..self.touch.pairs.len();
+        let first = pairs.filter_map(|k| self.touch.blow(&all, k, piece, s)).fold(f64::INFINITY, f64::min);
+        let first = first.max(SHORTEST * piece.h);
+        (first < (1.0 - SHORTEST) * piece.h).then_some(first)
+    }
+}
+
+impl Touch {
+    /// When the pair has met, by its speeds as they are.
+    fn blow(&mut self, all: &Colliders, k: usize, piece: &Piece, s: &State) -> Option<f64> {
+        let pair = self.pairs[k];
+        let [a, b] = pair.colliders.map(|c| &all.all[c as usize]);
+        if a.bounds.is_none() || b.bounds.is_none() {
+            // A plane is one wherever it is met.
+            return None;
+        }
+        let least = a.size.min(b.size);
+        let [va, vb] = pair.solids.map(|i| s.velocities[i]);
+        let speed = (vb - va).length();
+        let far = far(a, b);
+        if !(piece.h * speed > far) {
+            return None;
+        }
+        let [pa, pb] = [Self::pose(&pair, 0, s), Self::pose(&pair, 1, s)];
+        let (time, normal) = match self.narrow.cast(a, &pa, va, b, &pb, vb, piece.h) {
+            Some((t, point)) => (t, point.normal),
+            None => {
+                // Touching already?
+                self.points.clear();
+                self.narrow.points(a, &pa, b, &pb, piece.c.tolerance, &mut self.points);
+                let of = |p: &crate::contact::Point| {
+                    Contact::at(&pair, k, p, [p.at - pa.translation, p.at - pb.translation])
+                };
+                let speed = |c: &Contact| c.change(|i| (s.velocities[i], s.spins[i]))[0];
+                let fastest = self.points.iter().map(of).min_by(|x, y| speed(x).total_cmp(&speed(y)))?;
+                (0.0, fastest.frame[0])
+            }
+        };
+        let met = -(vb - va).dot(normal);
+        (met * (piece.h - time) > DEEP * far).then(|| time + PAST * least / met)
+    }
+}
+
+/// Who comes farther than this in a substep is met elsewhere than where it is.
+pub(super) fn far(a: &Collider, b: &Collider) -> f64 {
+    let least = a.size.min(b.size).max(1e-9);
+    least * if a.is_ball() || b.is_ball() { FAST_BALL } else { FAST }
+}

@@ -1,0 +1,113 @@
+//! Blows within a step: off the centre, and on what stands before something else. Closed forms, a population.
+
+use linkwork::material::Material;
+use linkwork::{Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, Vector, Workspace, step};
+
+const RADIUS: f64 = 0.03;
+const DT: f64 = 1.0 / 60.0;
+
+fn world(restitution: f64) -> Mechanism {
+    let mut m = Mechanism::new();
+    m.gravity = Vector::ZERO;
+    let surface = Material { name: "m".into(), friction: 0.0, restitution, ..Material::default() };
+    m.add_material(surface).unwrap();
+    m
+}
+
+fn ball(m: &mut Mechanism, name: &str, at: Vector, velocity: Vector) -> SolidId {
+    let mut solid = Solid::new(name).with_shape(PlacedShape::sphere(RADIUS), 0.2).at(at.x, at.y, at.z);
+    solid.material = Some(linkwork::MaterialId(0));
+    solid.velocity = velocity;
+    m.add_solid(solid).unwrap()
+}
+
+fn run(m: &Mechanism, steps: usize, mut look: impl FnMut(&State)) -> State {
+    let (mut s, mut w) = (State::new(m), Workspace::new());
+    for _ in 0..steps {
+        let report = step(m, &mut s, &mut w, &StepConfig { dt: DT, ..StepConfig::default() });
+        assert!(report.rejected.is_none());
+        look(&s);
+    }
+    s
+}
+
+/// A ball hits another one off its centre: what is struck leaves along the line of the centres, with `(1 + e) / 2` of the
+/// speed along it.
+#[test]
+fn balls_leave_along_the_line_of_their_centres() {
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for e in [0.0, 0.5, 0.95, 1.0] {
+        for v in [1.0, 5.0, 20.0, 60.0] {
+            for offset in [0.0, 0.1, 0.35, 0.5, 0.7, 0.9] {
+                for phase in 0..4 {
+                    let mut m = world(e);
+                    let along = (1.0_f64 - offset * offset).sqrt();
+                    let free = v * DT * (0.2 + 0.3 * phase as f64);
+                    ball(&mut m, "a", Vector::ZERO, Vector::X * v);
+                    let x = 2.0 * RADIUS * along + free;
+                    let b = ball(&mut m, "b", Vector::new(x, 0.0, 2.0 * RADIUS * offset), Vector::ZERO);
+                    let s = run(&m, 6, |_| ());
+                    let want = Vector::new(along, 0.0, offset) * (v * along * 0.5 * (1.0 + e));
+                    let off = (s.velocities[b.index()] - want).length() / v;
+                    all += 1;
+                    if !(off < 0.02) {
+                        wrong.push((e, v, offset, phase, off));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {all}: {:?}", wrong.len(), &wrong[..wrong.len().min(12)]);
+}
+
+/// A ball at rest before a thin wall is struck towards it: it stays on its side, and never is in it.
+#[test]
+fn what_is_struck_stops_at_what_stands_behind_it() {
+    let mut wrong = Vec::new();
+    for e in [0.0, 0.5, 1.0] {
+        for v in [2.0, 5.0, 20.0, 50.0, 100.0] {
+            for gap in [0.005, 0.02, 0.05, 0.2] {
+                for phase in 0..3 {
+                    let mut m = world(e);
+                    let free = v * DT * (0.1 + 0.4 * phase as f64);
+                    ball(&mut m, "a", -Vector::X * (2.0 * RADIUS + free), Vector::X * v);
+                    let b = ball(&mut m, "b", Vector::ZERO, Vector::ZERO);
+                    let mut wall = Solid::fixed("wall");
+                    wall.shapes = vec![PlacedShape::cuboid(0.01, 2.0, 2.0)];
+                    wall.material = Some(linkwork::MaterialId(0));
+                    m.add_solid(wall.at(RADIUS + gap + 0.005, 0.0, 0.0)).unwrap();
+                    let mut deepest = f64::NEG_INFINITY;
+                    let s = run(&m, 12, |s| deepest = deepest.max(s.centers[b.index()].x - gap));
+                    let energy: f64 = s.velocities.iter().map(|v| v.length_squared()).sum();
+                    if !(deepest < 2e-4) || energy > 1.0001 * v * v {
+                        wrong.push((e, v, gap, phase, deepest, energy / (v * v)));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}: {:?}", wrong.len(), &wrong[..wrong.len().min(12)]);
+}
+
+/// A row of balls with gaps: the blow goes through all of them within few steps, and the last one leaves alone.
+#[test]
+fn a_blow_goes_through_a_row_with_gaps() {
+    for gap in [1e-3, 1e-2, 3e-2] {
+        let mut m = world(1.0);
+        ball(&mut m, "first", -Vector::X * (2.0 * RADIUS + 0.05), Vector::X * 10.0);
+        let row: Vec<SolidId> = (0..4)
+            .map(|k| {
+                ball(&mut m, &format!("b{k}"), Vector::X * (k as f64 * (2.0 * RADIUS + gap)), Vector::ZERO)
+            })
+            .collect();
+        let s = run(&m, 12, |s| {
+            for pair in row.windows(2) {
+                let apart = s.centers[pair[1].index()].x - s.centers[pair[0].index()].x - 2.0 * RADIUS;
+                assert!(apart > -1e-4, "{gap}: {apart}");
+            }
+        });
+        let last = row[row.len() - 1].index();
+        assert!((s.velocities[last].x - 10.0).abs() < 0.05, "{gap}: {:?}", s.velocities);
+    }
+}
