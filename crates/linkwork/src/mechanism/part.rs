@@ -162,6 +162,11 @@ impl Part {
         }
     }
 
+    /// Solids of the whole that move in it, scripted ones too.
+    pub fn moving(&self) -> impl Iterator<Item = usize> {
+        self.moving.iter().map(|[_, i]| *i as usize)
+    }
+
     /// Would stepping the other give the same?
     pub fn is_same(&self, other: &Part) -> bool {
         let (a, b) = (&self.mechanism, &other.mechanism);
@@ -238,7 +243,7 @@ impl Part {
 
     /// The part's state, taken from the whole's.
     pub fn state(&self, m: &Mechanism, whole: &State) -> State {
-        let pick = |v: &[Vector]| self.solids.iter().map(|s| v[s.index()]).collect();
+        let pick = |v: &[Vector]| self.solids.iter().map(|s| v[s.index()]).collect::<Vec<_>>().into();
         let mut angles = Vec::with_capacity(self.mechanism.counter_count());
         for (k, j) in self.joints.iter().enumerate() {
             let count = self.mechanism.joints[k].counted_ranges().count();
@@ -247,9 +252,10 @@ impl Part {
         State {
             time: whole.time,
             centers: pick(&whole.centers),
-            rotations: Turning::new(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()])),
+            rotations: Turning::new(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()]))
+                .into(),
             velocities: pick(&whole.velocities),
-            spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])),
+            spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])).into(),
             angles,
             torn: Vec::new(),
             memory: Default::default(),
