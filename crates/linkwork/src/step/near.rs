@@ -125,7 +125,7 @@ impl Near {
         m: &Mechanism,
         s: &State,
         c: &StepConfig,
-        islands: &[Island],
+        islands: &[Box<Island>],
         awake: &[usize],
         alone: &[SolidId],
     ) -> Option<bool> {
@@ -161,7 +161,7 @@ impl Near {
     }
 
     /// Do the pairs of what moves make other groups of the islands that were awake?
-    fn is_regrouped(&mut self, islands: &[Island], awake: &[usize]) -> bool {
+    fn is_regrouped(&mut self, islands: &[Box<Island>], awake: &[usize]) -> bool {
         let members = || awake.iter().map(|k| &islands[*k].members);
         members().flatten().for_each(|k| self.root[*k as usize] = *k);
         for k in 0..self.pairs.len() {
@@ -238,7 +238,7 @@ impl Near {
     }
 
     /// Gives soft bodies the shapes that they may touch.
-    fn hand_out_obstacles(&self, m: &Mechanism, s: &State, islands: &mut [Island]) {
+    fn hand_out_obstacles(&self, m: &Mechanism, s: &State, islands: &mut [Box<Island>]) {
         islands.iter_mut().for_each(|i| i.work.soft.contacts.obstacles.clear());
         for [k, j] in &self.soft_pairs {
             let (soft, c) = (&m.softs()[*k as usize], &self.obstacles[*j as usize]);
@@ -375,7 +375,7 @@ impl Near {
     }
 
     /// Gives every island its pairs, or those that were awake where nothing else was looked at.
-    pub fn hand_out(&self, m: &Mechanism, s: &State, islands: &mut [Island], awake: &[usize]) {
+    pub fn hand_out(&self, m: &Mechanism, s: &State, islands: &mut [Box<Island>], awake: &[usize]) {
         let clear = |i: &mut Island| {
             i.work.touch.pairs.clear();
             i.work.touch.tally.clear();
@@ -391,7 +391,7 @@ impl Near {
         if few {
             awake.iter().for_each(|k| clear(&mut islands[*k]));
         } else {
-            islands.iter_mut().for_each(clear);
+            islands.iter_mut().for_each(|i| clear(i));
         }
         for pair in &self.pairs {
             let [a, b] = pair.map(|k| &self.colliders.all[k as usize]);

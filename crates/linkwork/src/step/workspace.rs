@@ -7,7 +7,7 @@ use super::{StepConfig, StepReport};
 use crate::graph::Sets;
 use crate::joint::JointId;
 use crate::math::Vector;
-use crate::mechanism::{Mechanism, Part};
+use crate::mechanism::{Cut, Mechanism, Part};
 use crate::rows::Gaps;
 use crate::soft::Torn;
 use crate::solid::{Kernel, SolidId};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Islands with their rows, masses, solvers and vectors.
 #[derive(Default)]
 pub struct Workspace {
-    pub(super) islands: Vec<Island>,
+    pub(super) islands: Vec<Box<Island>>,
     /// Per island: it slept through the last step.
     pub(super) asleep: Vec<bool>,
     /// The others, by number.
@@ -81,6 +81,36 @@ struct Assembly {
     joints: Vec<JointId>,
     springs: Vec<u32>,
     softs: Vec<u32>,
+}
+
+/// What several assemblies have together, in order.
+struct Lists {
+    solids: Vec<SolidId>,
+    joints: Vec<JointId>,
+    springs: Vec<u32>,
+    softs: Vec<u32>,
+}
+
+impl Lists {
+    fn of(assemblies: &[Assembly], members: &[u32]) -> Self {
+        fn sorted<T: Ord + Copy>(lists: impl Iterator<Item = impl IntoIterator<Item = T>>) -> Vec<T> {
+            let mut all: Vec<T> = lists.flatten().collect();
+            all.sort_unstable();
+            all
+        }
+        let all = || members.iter().map(|k| &assemblies[*k as usize]);
+        Self {
+            solids: sorted(all().map(|a| a.solids.iter().copied())),
+            joints: sorted(all().map(|a| a.joints.iter().copied())),
+            springs: sorted(all().map(|a| a.springs.iter().copied())),
+            softs: sorted(all().map(|a| a.softs.iter().copied())),
+        }
+    }
+
+    fn cut<'a>(&'a self, touched: &'a [SolidId]) -> Cut<'a> {
+        let Self { solids, joints, springs, softs } = self;
+        Cut { moving: solids, joints, springs, softs, touched }
+    }
 }
 
 impl Workspace {
@@ -153,29 +183,24 @@ impl Workspace {
 
     /// Makes islands of the assemblies that are near each other.
     fn regroup(&mut self, m: &Mechanism, new: bool) {
-        let mut known = std::mem::take(&mut self.islands);
+        // By their lowest solids, which they are in the order of.
+        let lowest_of = std::mem::take(&mut self.solids);
+        let mut known: Vec<_> = std::mem::take(&mut self.islands).into_iter().map(Some).collect();
         for (members, touched) in self.near.groups() {
             let lowest = self.assemblies[members[0] as usize].solids[0].0;
-            // Both are in the order of their lowest solid.
-            let at = known.partition_point(|k| k.solid < lowest);
-            let old = known.get_mut(at).filter(|k| k.solid == lowest);
-            if let Some(old) = old {
-                let same = !new && (&old.members, &old.touched) == (&members, &touched);
-                let part = (!same).then(|| self.part(m, &members, &touched));
-                if part.as_ref().is_none_or(|p| old.part.is_same(p)) {
-                    let mut island = std::mem::take(old);
-                    // What was taken leaves its place in the order.
-                    old.solid = island.solid;
-                    (island.members, island.touched) = (members, touched);
-                    self.islands.push(island);
-                    continue;
+            let at = lowest_of.partition_point(|k| *k < lowest);
+            let old = known.get_mut(at).filter(|_| lowest_of[at] == lowest).and_then(Option::take);
+            let mut island = match old {
+                Some(old) if !new && (&old.members, &old.touched) == (&members, &touched) => old,
+                old => {
+                    let all = Lists::of(&self.assemblies, &members);
+                    let cut = all.cut(&touched);
+                    old.filter(|old| old.part.is_cut(m, &cut))
+                        .unwrap_or_else(|| Box::new(Island::new(Part::for_motion(m, &cut))))
                 }
-                let part = part.unwrap_or_default();
-                self.islands.push(Island::new(part).of(members, touched));
-                continue;
-            }
-            let part = self.part(m, &members, &touched);
-            self.islands.push(Island::new(part).of(members, touched));
+            };
+            (island.members, island.touched) = (members, touched);
+            self.islands.push(island);
         }
         self.asleep = vec![false; self.islands.len()];
         self.solids = self.islands.iter().map(|i| i.solid).collect();
@@ -187,19 +212,6 @@ impl Workspace {
         let scripted = |s: &SolidId| matches!(m.solid(*s).kernel, Kernel::Scripted(_));
         self.alone =
             (0..held.len()).filter(|i| !held[*i]).map(|i| SolidId(i as u32)).filter(scripted).collect();
-    }
-
-    fn part(&self, m: &Mechanism, members: &[u32], touched: &[SolidId]) -> Part {
-        let all = || members.iter().map(|k| &self.assemblies[*k as usize]);
-        let mut solids: Vec<SolidId> = all().flat_map(|a| a.solids.iter().copied()).collect();
-        let mut joints: Vec<JointId> = all().flat_map(|a| a.joints.iter().copied()).collect();
-        let mut springs: Vec<u32> = all().flat_map(|a| a.springs.iter().copied()).collect();
-        solids.sort_unstable();
-        joints.sort_unstable();
-        springs.sort_unstable();
-        let mut softs: Vec<u32> = all().flat_map(|a| a.softs.iter().copied()).collect();
-        softs.sort_unstable();
-        Part::for_motion(m, &solids, &joints, &springs, &softs, touched)
     }
 
     /// Makes the state's memory one entry per island, in order. What was remembered of other islands is sorted by rows.
@@ -258,7 +270,7 @@ impl Workspace {
         for &k in &self.awake {
             let (_, from) = rest.split_at_mut(k - before);
             let Some((island, after)) = from.split_first_mut() else { break };
-            out.push((k, island));
+            out.push((k, &mut **island));
             (rest, before) = (after, k + 1);
         }
         out

@@ -137,3 +137,98 @@ fn what_is_changed_by_hand_is_seen() {
         }
     }
 }
+
+/// Every kind of edit: what it changes is stepped as a fresh workspace would, and all other islands keep what they are.
+#[test]
+fn edits_leave_other_islands_alone() {
+    type Edit = fn(&mut Mechanism, SolidId);
+    let joint = |m: &Mechanism, s: SolidId| {
+        let of = |j: &Joint| j.frames.iter().any(|f| f.solid == s);
+        crate::JointId(m.joints().iter().position(of).unwrap() as u32)
+    };
+    let edits: [(&str, Edit); 9] = [
+        ("mass", |m, s| m.edit_solid(s, |s| s.mass = s.mass.with_mass(3.0)).unwrap()),
+        ("mobility", |m, s| {
+            m.edit_solid(s, |s| s.mobility = Some(crate::Mobility { translate: 1.0, rotate: 1.0 })).unwrap()
+        }),
+        ("fixed", |m, s| m.edit_solid(s, |s| s.kernel = Kernel::Fixed).unwrap()),
+        ("spring", |m, s| {
+            let (solids, points) = ([SolidId::WORLD, s], [Vector::new(1.0, 2.5, 2.0), Vector::ZERO]);
+            let spring = crate::Spring {
+                name: "s".into(),
+                solids,
+                points,
+                length: 0.3,
+                stiffness: 20.0,
+                damping: 0.0,
+                during: None,
+            };
+            m.add_spring(spring).unwrap();
+        }),
+        ("force", |m, s| {
+            let (name, value, torque) = ("f".into(), Vector::Z, Vector::ZERO);
+            m.add_force(Force {
+                name,
+                solid: s,
+                at: None,
+                value,
+                torque,
+                follows_solid: false,
+                during: None,
+            })
+            .unwrap();
+        }),
+        ("joint", |m, s| {
+            let ends =
+                [Frame::point(SolidId::WORLD, Vector::new(1.0, 1.0, 2.0)), Frame::point(s, -Vector::Y)];
+            m.add_joint(Joint::ball(ends[0], ends[1])).unwrap();
+        }),
+        ("shape", |m, s| m.edit_solid(s, |s| s.shapes[0] = PlacedShape::sphere(0.2)).unwrap()),
+        ("material", |m, _| {
+            m.add_material(crate::Material::default()).unwrap();
+        }),
+        ("gravity", |m, _| m.gravity.x = 0.01),
+    ];
+    let (first, _) = yard(6);
+    let bar = SolidId(first.solids().iter().position(|s| s.name == "bar-9").unwrap() as u32);
+    let pin = joint(&first, bar);
+    type Change = fn(&mut Joint);
+    let changes: [(&str, Change); 8] = [
+        ("moved", |j| j.frames[1].pose.translation.y += 0.01),
+        ("lock", |j| j.lock = crate::Mask::ALL),
+        ("disabled", |j| j.enabled = false),
+        ("during", |j| j.during = Some((0.0, 0.8))),
+        ("soft", |j| (j.compliance, j.damping) = (1e-3, 1.0)),
+        ("weak", |j| j.most_force = 5.0),
+        ("weight", |j| j.weight = 2.0),
+        ("rank", |j| j.rank = Some(crate::Rank::Secondary)),
+    ];
+    let edited = edits.into_iter().map(|(what, edit)| {
+        let mut m = first.clone();
+        edit(&mut m, bar);
+        (what, m)
+    });
+    let changed = changes.into_iter().map(|(what, change)| {
+        let mut m = first.clone();
+        m.edit_joint(pin, change).unwrap();
+        (what, m)
+    });
+    let parts = |w: &Workspace| -> Vec<(u32, u64)> {
+        w.islands.iter().map(|i| (i.solid, i.part.mechanism.epoch())).collect()
+    };
+    for (what, m) in edited.chain(changed) {
+        let (mut s, mut w, c) = (State::new(&first), Workspace::new(), StepConfig::default());
+        for _ in 0..45 {
+            step(&first, &mut s, &mut w, &c);
+        }
+        let before = parts(&w);
+        for _ in 0..4 {
+            both(&m, &mut s, &mut w, &c, what);
+        }
+        let after = parts(&w);
+        let lost = before.iter().filter(|i| !after.contains(i)).count();
+        assert!(lost <= 1, "{what}: {lost} islands of {} were made anew", before.len());
+        let same = ["shape", "material", "gravity"].contains(&what);
+        assert_eq!(lost, usize::from(!same), "{what}");
+    }
+}
