@@ -25,6 +25,7 @@ pub mod skin;
 pub mod soft;
 pub mod solid;
 pub mod solve;
+pub mod stamp;
 pub mod state;
 pub mod step;
 pub mod trajectory;

@@ -4,7 +4,7 @@
 mod edit;
 mod part;
 
-pub(crate) use part::Part;
+pub(crate) use part::{Cut, Part};
 
 use crate::force::{Air, Force, Spring};
 use crate::joint::{Joint, JointId};

@@ -8,7 +8,11 @@ use crate::nodes::{Places, Turning};
 use crate::rows::{RowKey, Rows};
 use crate::soft::{SoftBody, Torn};
 use crate::solid::{Kernel, SolidId};
+use crate::stamp::Stamped;
 use serde::{Deserialize, Serialize};
+
+/// Stamps of a state's poses, speeds and memory; zeros: none.
+pub(crate) type Seals = [u64; 5];
 
 /// Poses, velocities, counted angles and time. [`crate::formats::snapshot`] turns it into bytes and back.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,22 +21,22 @@ pub struct State {
     pub time: f64,
     /// Centre of mass of each solid, world.
     #[serde(with = "plain::vectors")]
-    pub centers: Vec<Vector>,
+    pub centers: Stamped<Vec<Vector>>,
     /// Orientation of each solid that is no particle.
     #[serde(with = "plain::turns")]
-    pub rotations: Turning<Rotation>,
+    pub rotations: Stamped<Turning<Rotation>>,
     /// Velocity of each centre of mass.
     #[serde(with = "plain::vectors")]
-    pub velocities: Vec<Vector>,
+    pub velocities: Stamped<Vec<Vector>>,
     /// Angular velocity of each solid that is no particle, world axes.
     #[serde(with = "plain::turns")]
-    pub spins: Turning<Vector>,
+    pub spins: Stamped<Turning<Vector>>,
     /// Counted angles (twists, limited rotations, screws) with their whole turns.
     pub angles: Vec<f64>,
     /// What is torn of soft bodies, in order.
     pub torn: Vec<Torn>,
     /// What the last step leaves for the next.
-    pub memory: Memory,
+    pub memory: Stamped<Memory>,
 }
 
 /// What a step leaves for the next one, island by island. Part of the snapshot: the same state has the same future, bit
@@ -214,17 +218,22 @@ impl State {
         let places = &m.places();
         let mut state = Self {
             time: 0.0,
-            centers: (0..solids.len()).map(|i| pose(i).transform_point(solids[i].mass.center)).collect(),
-            rotations: Turning::new(places, (0..solids.len()).map(|i| pose(i).rotation)),
+            centers: (0..solids.len())
+                .map(|i| pose(i).transform_point(solids[i].mass.center))
+                .collect::<Vec<_>>()
+                .into(),
+            rotations: Turning::new(places, (0..solids.len()).map(|i| pose(i).rotation)).into(),
             // What is fixed has no speed, whatever somebody wrote.
             velocities: solids
                 .iter()
                 .map(|s| if s.kernel == Kernel::Fixed { Vector::ZERO } else { s.velocity })
-                .collect(),
+                .collect::<Vec<_>>()
+                .into(),
             spins: Turning::new(
                 places,
                 solids.iter().map(|s| if s.kernel == Kernel::Fixed { Vector::ZERO } else { s.spin }),
-            ),
+            )
+            .into(),
             // The turn nearest to the middle of the range: `limit r1 170 deg 190 deg` is met at -175 degrees.
             angles: m
                 .joints()
@@ -232,7 +241,7 @@ impl State {
                 .flat_map(|j| j.counted_ranges().map(|r| r.middle()).collect::<Vec<_>>())
                 .collect(),
             torn: Vec::new(),
-            memory: Memory::default(),
+            memory: Stamped::default(),
         };
         state.count_screws(m);
         state
@@ -341,6 +350,26 @@ impl State {
         }
     }
 
+    /// Gives everything that tells who sleeps where a stamp: as long as the state [bears](Self::bears) them nothing of it changed.
+    pub(crate) fn seal(&mut self) -> Seals {
+        [
+            self.centers.seal(),
+            self.rotations.seal(),
+            self.velocities.seal(),
+            self.spins.seal(),
+            self.memory.seal(),
+        ]
+    }
+
+    /// It is what was sealed like that, or a copy of it: poses, speeds and memory are the same to the bit.
+    pub(crate) fn bears(&self, seals: &Seals) -> bool {
+        self.centers.bears(seals[0])
+            && self.rotations.bears(seals[1])
+            && self.velocities.bears(seals[2])
+            && self.spins.bears(seals[3])
+            && self.memory.bears(seals[4])
+    }
+
     /// Every number is finite, and so are the squares that energies are made of.
     pub fn is_finite(&self) -> bool {
         // A number times zero is zero; what is not finite, or becomes so, gives NaN, which no sum gets rid of. Looking at
@@ -390,13 +419,15 @@ impl State {
 mod plain {
     pub mod vectors {
         use crate::math::Vector;
+        use crate::stamp::Stamped;
         use serde::{Deserialize, Deserializer, Serializer};
 
         pub fn serialize<S: Serializer>(list: &[Vector], s: S) -> Result<S::Ok, S::Error> {
             s.collect_seq(list.iter().map(|v| v.to_array()))
         }
-        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Vector>, D::Error> {
-            Ok(Vec::<[f64; 3]>::deserialize(d)?.into_iter().map(Vector::from_array).collect())
+        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Stamped<Vec<Vector>>, D::Error> {
+            let all = Vec::<[f64; 3]>::deserialize(d)?.into_iter().map(Vector::from_array);
+            Ok(all.collect::<Vec<_>>().into())
         }
     }
     pub mod keys {
@@ -414,6 +445,7 @@ mod plain {
     pub mod turns {
         use crate::math::{Rotation, Vector};
         use crate::nodes::{AtRest, Turning};
+        use crate::stamp::Stamped;
         use serde::de::Error;
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -447,10 +479,14 @@ mod plain {
             let values: Vec<T::Numbers> = list.values().iter().map(Plain::numbers).collect();
             (turns, values).serialize(s)
         }
-        pub fn deserialize<'de, D: Deserializer<'de>, T: Plain>(d: D) -> Result<Turning<T>, D::Error> {
+        pub fn deserialize<'de, D: Deserializer<'de>, T: Plain>(
+            d: D,
+        ) -> Result<Stamped<Turning<T>>, D::Error> {
             let (turns, values) = <(Vec<bool>, Vec<T::Numbers>)>::deserialize(d)?;
             let values = values.into_iter().map(T::of).collect();
-            Turning::from_parts(values, &turns).ok_or_else(|| D::Error::custom("lengths differ"))
+            let list =
+                Turning::from_parts(values, &turns).ok_or_else(|| D::Error::custom("lengths differ"))?;
+            Ok(list.into())
         }
     }
 }

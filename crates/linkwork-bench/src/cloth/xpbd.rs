@@ -47,7 +47,7 @@ impl Xpbd {
                 .map(|solid| Ball { solid, radius: radius(solid), weight: weight(solid) })
                 .collect(),
             floor: named("floor").next().is_some(),
-            before: s.centers.clone(),
+            before: s.centers.to_vec(),
             s,
         }
     }

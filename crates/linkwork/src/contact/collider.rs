@@ -120,6 +120,10 @@ pub(crate) fn obstacles(m: &Mechanism) -> Vec<Collider> {
 #[derive(Default)]
 pub(crate) struct Colliders {
     pub all: Vec<Collider>,
+    /// Those that have no box.
+    pub planes: Vec<u32>,
+    /// Per solid: its first one; one more at the end.
+    first: Vec<u32>,
     /// Pairs of solids that never touch though both would, in order.
     apart: Vec<[SolidId; 2]>,
     /// Per solid: what it touches.
@@ -154,7 +158,19 @@ impl Colliders {
         if !c.all.is_empty() {
             c.keep_apart(m);
         }
+        let planes = c.all.iter().enumerate().filter(|(_, x)| x.bounds.is_none());
+        c.planes = planes.map(|(k, _)| k as u32).collect();
+        let before = |i: usize| c.all.partition_point(|x| x.solid.index() < i) as u32;
+        c.first = (0..=m.solids().len()).map(before).collect();
         c
+    }
+
+    /// Those of a solid.
+    pub fn of(&self, solid: usize) -> std::ops::Range<u32> {
+        match (self.first.get(solid), self.first.get(solid + 1)) {
+            (Some(first), Some(end)) => *first..*end,
+            _ => 0..0,
+        }
     }
 
     /// Pairs that the scene ignores, and solids that joints connect: linkages are drawn with bars that run through each

@@ -2,7 +2,7 @@
 //!
 //! - `collider.rs`: shapes as parry wants them, surfaces, and the pairs that never touch;
 //! - `coat.rs`: soft coats, what a dent asks for;
-//! - `broad.rs`: pairs whose boxes meet within a step, by sorting along an axis;
+//! - `broad.rs`: pairs whose boxes meet within a step, by sorting along an axis; what rests stays in a tree;
 //! - `events.rs`: when pairs begin and end to touch, for whoever follows a run;
 //! - `narrow.rs`, `plane.rs`: the points of a pair, each with a normal, a gap and a feature by which it is known again.
 //!

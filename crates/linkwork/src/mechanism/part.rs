@@ -3,7 +3,7 @@
 use super::{Mechanism, TrajectoryId, next_epoch};
 use crate::force::{Force, Spring};
 use crate::graph::Island;
-use crate::joint::JointId;
+use crate::joint::{Frame, Joint, JointId};
 use crate::math::Vector;
 use crate::nodes::{Places, Turning};
 use crate::solid::{Kernel, Solid, SolidId};
@@ -65,25 +65,9 @@ impl Part {
 
     /// Cuts out what moves together: these solids, with the joints, springs and forces on them and everything fixed or
     /// scripted that those touch, `touched` among it. Shapes and names stay behind.
-    pub fn for_motion(
-        m: &Mechanism,
-        moving: &[SolidId],
-        joints: &[JointId],
-        springs: &[u32],
-        softs: &[u32],
-        touched: &[SolidId],
-    ) -> Self {
-        let mut solids = moving.to_vec();
-        // All vertices, held ones too: they stay one after the other.
-        let vertices = softs.iter().flat_map(|k| m.softs[*k as usize].range());
-        solids.extend(vertices.map(|i| SolidId(i as u32)));
-        solids.extend_from_slice(touched);
-        let of_joints = joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
-        let of_springs = springs.iter().flat_map(|k| m.springs[*k as usize].solids);
-        solids.extend(of_joints.chain(of_springs).filter(|s| m.solid(*s).is_fixed()));
-        solids.push(SolidId::WORLD);
-        solids.sort_unstable();
-        solids.dedup();
+    pub fn for_motion(m: &Mechanism, cut: &Cut) -> Self {
+        let Cut { joints, springs, softs, .. } = *cut;
+        let solids = cut.solids(m);
         let local = |s: SolidId| SolidId(solids.partition_point(|t| *t < s) as u32);
         let mut part = Self { joints: joints.to_vec(), springs: springs.to_vec(), ..Self::default() };
         part.mechanism.solids.clear();
@@ -113,8 +97,7 @@ impl Part {
         part.mechanism.air = m.air.filter(|_| !softs.is_empty());
         part.mechanism.outer_joints = joints.iter().map(|j| j.0).collect();
         part.mechanism.outer_springs.clone_from(&part.springs);
-        let on = |f: &crate::force::Force| moving.binary_search(&f.solid).is_ok();
-        part.forces = (0..m.forces.len() as u32).filter(|k| on(&m.forces[*k as usize])).collect();
+        part.forces = cut.forces(m).collect();
         let moves = |k: &usize| part.mechanism.solids[*k].kernel != Kernel::Fixed;
         part.moving = (0..solids.len()).filter(moves).map(|k| [k as u32, solids[k].0]).collect();
         part.solids = solids;
@@ -162,13 +145,48 @@ impl Part {
         }
     }
 
-    /// Would stepping the other give the same?
-    pub fn is_same(&self, other: &Part) -> bool {
-        let (a, b) = (&self.mechanism, &other.mechanism);
-        (&self.solids, &self.joints, &self.springs, &self.forces, &self.trajectories)
-            == (&other.solids, &other.joints, &other.springs, &other.forces, &other.trajectories)
-            && (&a.solids, &a.joints, &a.springs, &a.softs, &a.air)
-                == (&b.solids, &b.joints, &b.springs, &b.softs, &b.air)
+    /// Solids of the whole that move in it, scripted ones too.
+    pub fn moving(&self) -> impl Iterator<Item = usize> {
+        self.moving.iter().map(|[_, i]| *i as usize)
+    }
+
+    /// Is it what would be cut out there, so that stepping that would give the same? Found out without making it.
+    pub fn is_cut(&self, m: &Mechanism, cut: &Cut) -> bool {
+        let own = &self.mechanism;
+        let place = |k: SolidId| self.solids[k.index()];
+        let solid = |(part, id): (&Solid, &SolidId)| {
+            let whole = m.solid(*id);
+            // Names, shapes, surfaces and where it starts from stay behind.
+            let Solid { kernel, particle, mass, pose, mobility, .. } = whole;
+            let same_kernel = match (part.kernel, *kernel) {
+                (Kernel::Scripted(own), Kernel::Scripted(t)) => self.trajectories[own.0 as usize] == t.0,
+                (own, whole) => own == whole,
+            };
+            same_kernel
+                && (&part.particle, &part.mass, &part.pose, &part.mobility)
+                    == (particle, mass, pose, mobility)
+        };
+        let spring = |(part, k): (&Spring, &u32)| {
+            let whole = &m.springs[*k as usize];
+            is_same_spring(part, whole) && part.solids.map(place) == whole.solids
+        };
+        let soft = |(part, k): (&crate::soft::SoftBody, &u32)| {
+            let whole = &m.softs[*k as usize];
+            place(part.first) == whole.first
+                && part.name == whole.name
+                && (std::sync::Arc::ptr_eq(&part.mesh, &whole.mesh) || part.mesh == whole.mesh)
+        };
+        self.joints == cut.joints
+            && self.springs == cut.springs
+            && own.softs.len() == cut.softs.len()
+            && own.air == m.air.filter(|_| !cut.softs.is_empty())
+            && self.solids == cut.solids(m)
+            && own.solids.iter().zip(&self.solids).all(solid)
+            && own.joints.iter().zip(cut.joints).all(|(j, id)| is_same_joint(j, m.joint(*id), place))
+            && own.springs.len() == cut.springs.len()
+            && own.springs.iter().zip(cut.springs).all(spring)
+            && own.softs.iter().zip(cut.softs).all(soft)
+            && self.forces.iter().copied().eq(cut.forces(m))
     }
 
     /// Is the part's state the whole's share, bit by bit, but for what is remembered? Scripted and fixed solids included.
@@ -238,7 +256,7 @@ impl Part {
 
     /// The part's state, taken from the whole's.
     pub fn state(&self, m: &Mechanism, whole: &State) -> State {
-        let pick = |v: &[Vector]| self.solids.iter().map(|s| v[s.index()]).collect();
+        let pick = |v: &[Vector]| self.solids.iter().map(|s| v[s.index()]).collect::<Vec<_>>().into();
         let mut angles = Vec::with_capacity(self.mechanism.counter_count());
         for (k, j) in self.joints.iter().enumerate() {
             let count = self.mechanism.joints[k].counted_ranges().count();
@@ -247,9 +265,10 @@ impl Part {
         State {
             time: whole.time,
             centers: pick(&whole.centers),
-            rotations: Turning::new(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()])),
+            rotations: Turning::new(&self.places, self.solids.iter().map(|s| whole.rotations[s.index()]))
+                .into(),
             velocities: pick(&whole.velocities),
-            spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])),
+            spins: Turning::new(&self.places, self.solids.iter().map(|s| whole.spins[s.index()])).into(),
             angles,
             torn: Vec::new(),
             memory: Default::default(),
@@ -275,6 +294,77 @@ impl Part {
                 .copy_from_slice(&part.angles[from..from + count]);
         }
     }
+}
+
+/// What is cut out: what moves together, with the joints, springs and soft bodies on it, and scripted solids that it touches. All
+/// in order.
+#[derive(Clone, Copy)]
+pub(crate) struct Cut<'a> {
+    pub moving: &'a [SolidId],
+    pub joints: &'a [JointId],
+    pub springs: &'a [u32],
+    pub softs: &'a [u32],
+    pub touched: &'a [SolidId],
+}
+
+impl Cut<'_> {
+    /// All solids of the part, with everything fixed or scripted that joints and springs touch.
+    fn solids(&self, m: &Mechanism) -> Vec<SolidId> {
+        let Self { moving, joints, springs, softs, touched } = *self;
+        let mut solids = moving.to_vec();
+        // All vertices, held ones too: they stay one after the other.
+        let vertices = softs.iter().flat_map(|k| m.softs[*k as usize].range());
+        solids.extend(vertices.map(|i| SolidId(i as u32)));
+        solids.extend_from_slice(touched);
+        let of_joints = joints.iter().flat_map(|j| m.joint(*j).frames.map(|f| f.solid));
+        let of_springs = springs.iter().flat_map(|k| m.springs[*k as usize].solids);
+        solids.extend(of_joints.chain(of_springs).filter(|s| m.solid(*s).is_fixed()));
+        solids.push(SolidId::WORLD);
+        solids.sort_unstable();
+        solids.dedup();
+        solids
+    }
+
+    /// Forces on what moves.
+    fn forces<'b>(&'b self, m: &'b Mechanism) -> impl Iterator<Item = u32> + 'b {
+        let on = |k: &u32| self.moving.binary_search(&m.forces[*k as usize].solid).is_ok();
+        (0..m.forces.len() as u32).filter(on)
+    }
+}
+
+/// But for the name. `place`: the number in the whole of a solid of the part.
+fn is_same_joint(part: &Joint, whole: &Joint, place: impl Fn(SolidId) -> SolidId) -> bool {
+    // Written out, so that no field that is new can be forgotten.
+    let Joint {
+        name: _,
+        frames,
+        lock,
+        hooke,
+        screw,
+        distance,
+        regions,
+        angle,
+        twist,
+        limits,
+        drives,
+        during,
+        rank,
+        weight,
+        compliance,
+        damping,
+        most_force,
+        alpha,
+        mu,
+        enabled,
+    } = whole;
+    let same_ends = |a: &Frame, b: &Frame| place(a.solid) == b.solid && a.pose == b.pose;
+    same_ends(&part.frames[0], &frames[0])
+        && same_ends(&part.frames[1], &frames[1])
+        && (&part.lock, &part.hooke, &part.screw, &part.distance) == (lock, hooke, screw, distance)
+        && (&part.regions, &part.angle, &part.twist) == (regions, angle, twist)
+        && (&part.limits, &part.drives, &part.during, &part.rank) == (limits, drives, during, rank)
+        && (&part.weight, &part.compliance, &part.damping) == (weight, compliance, damping)
+        && (&part.most_force, &part.alpha, &part.mu, &part.enabled) == (most_force, alpha, mu, enabled)
 }
 
 /// But for the number of the solid and the name.

@@ -33,10 +33,10 @@ impl Workspace {
     /// # Ok::<(), linkwork::ModelError>(())
     /// ```
     pub fn contact_points(&self, state: &State) -> Vec<ContactPoint> {
-        let (all, near) = self.near.pairs();
+        let all = self.near.colliders();
         let forces = remembered(state);
         let known = forces.iter().map(|(key, _)| key.shapes);
-        let mut pairs: Vec<[u32; 2]> = near.iter().copied().chain(known).collect();
+        let mut pairs: Vec<[u32; 2]> = self.near.pairs().chain(known).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let mut out = Vec::new();
@@ -53,7 +53,7 @@ impl Workspace {
 
     /// The `most` points that push hardest, in the order of their shapes: looks at few pairs, however many there are.
     pub fn strongest_contacts(&self, state: &State, most: usize) -> Vec<ContactPoint> {
-        let (all, _) = self.near.pairs();
+        let all = self.near.colliders();
         let mut forces = remembered(state);
         if forces.len() > most {
             // Stable, so that equal ones stay in order.
@@ -84,7 +84,7 @@ impl Workspace {
     /// Forces between pairs of solids as the state remembers them, on the second one, and at how many points. In the order of
     /// the solids. Looks at no shape.
     pub(crate) fn pair_forces(&self, state: &State) -> Vec<([SolidId; 2], usize, Vector)> {
-        let (all, _) = self.near.pairs();
+        let all = self.near.colliders();
         let of = |(key, force): (ContactKey, Vector)| {
             both(all, key.shapes).map(|ends| (ends.map(|c| c.solid), 1, force))
         };
@@ -103,14 +103,16 @@ impl Workspace {
 
     /// Two solids touch somewhere, pushed or not.
     pub(crate) fn meets(&self, state: &State, solids: [SolidId; 2]) -> bool {
-        let (all, near) = self.near.pairs();
+        let all = self.near.colliders();
         let (mut narrow, mut points) = (Narrow::default(), Vec::new());
-        near.iter().filter_map(|pair| both(all, *pair)).filter(|ends| ends.map(|c| c.solid) == solids).any(
-            |[a, b]| {
+        self.near
+            .pairs()
+            .filter_map(|pair| both(all, pair))
+            .filter(|ends| ends.map(|c| c.solid) == solids)
+            .any(|[a, b]| {
                 find(&mut narrow, a, b, state, &mut points);
                 points.iter().any(|p| p.gap <= 0.0)
-            },
-        )
+            })
     }
 
     /// Solids that touch, each pair with the sum of its points' forces. In the order of the solids.
@@ -143,7 +145,7 @@ impl Workspace {
     /// Impulses that pairs of solids gave each other in the last step, on the second of them, all substeps and blows
     /// together. In the order of the solids. What sleeps gave none.
     pub fn contact_impulses(&self) -> Vec<([SolidId; 2], Vector)> {
-        let (all, _) = self.near.pairs();
+        let all = self.near.colliders();
         let mut sums: Vec<([SolidId; 2], Vector)> = Vec::new();
         for k in &self.awake {
             let Some(island) = self.islands.get(*k) else { continue };

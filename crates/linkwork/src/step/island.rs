@@ -88,12 +88,6 @@ impl Island {
         Self { part, restless, size, solid, made_of, ..Self::default() }
     }
 
-    /// The same, made of these assemblies and near these scripted solids.
-    pub fn of(mut self, members: Vec<u32>, touched: Vec<crate::solid::SolidId>) -> Self {
-        (self.members, self.touched) = (members, touched);
-        self
-    }
-
     /// Something is driven, scripted or acts only for a while: it never sleeps.
     pub fn is_restless(&self) -> bool {
         self.restless

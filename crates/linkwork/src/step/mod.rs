@@ -245,6 +245,7 @@ pub fn step(m: &Mechanism, state: &mut State, w: &mut Workspace, c: &StepConfig)
     w.move_alone(m, state, c.dt, end);
     state.time = end;
     report.soft.torn = crate::soft::tear(m, state);
+    w.leave(state);
     report
 }
 
@@ -252,14 +253,12 @@ impl Workspace {
     /// Steps every island that is awake.
     fn step_islands(&mut self, m: &Mechanism, state: &State, c: &StepConfig) {
         self.find_asleep(m, &state.memory, c);
-        let asleep = &self.asleep;
-        let due = self.awake.len();
-        if workspace::runs_in_parallel(due, c) {
+        if workspace::runs_in_parallel(self.awake.len(), c) {
             use rayon::prelude::*;
             let plain = Plain::new(c);
-            let least = asleep.len().div_ceil(64);
-            let due = self.islands.par_iter_mut().zip(asleep.par_iter()).enumerate().with_min_len(least);
-            due.filter(|(_, (_, a))| !**a).for_each(|(k, (island, _))| {
+            let due = self.awake_mut();
+            let least = due.len().div_ceil(64);
+            due.into_par_iter().with_min_len(least).for_each(|(k, island)| {
                 island.gather(m, state, k);
                 island.step(&plain.config());
             });
@@ -269,19 +268,15 @@ impl Workspace {
                 self.islands[k].step(c);
             }
         }
-        for &k in &self.awake {
-            self.gaps[k] = self.islands[k].report.gaps;
-            self.depths[k] = self.islands[k].report.contacts.penetration;
-        }
         self.note_solver();
     }
 
     /// The reports of all islands as one.
     fn summary(&self, c: &StepConfig) -> StepReport {
-        let mut sum = StepReport::default();
-        sum.gaps = self.gaps.iter().fold(sum.gaps, |most, gaps| most.max(*gaps));
+        let mut sum = StepReport { gaps: self.sleeping.0, ..StepReport::default() };
         for &k in &self.awake {
             let r = &self.islands[k].report;
+            sum.gaps = sum.gaps.max(r.gaps);
             sum.iterations += r.iterations;
             sum.solver_iterations += r.solver_iterations;
             sum.substeps = sum.substeps.max(r.substeps);
@@ -297,8 +292,7 @@ impl Workspace {
             sum.rejected = sum.rejected.or(r.rejected);
             sum.stages.add(&r.stages);
         }
-        let sleeps = self.depths.iter().zip(&self.asleep).filter(|(_, asleep)| **asleep);
-        sum.contacts.penetration = sleeps.fold(sum.contacts.penetration, |most, (d, _)| most.max(*d));
+        sum.contacts.penetration = sum.contacts.penetration.max(self.sleeping.1);
         sum.substeps = sum.substeps.max(1);
         sum.missed = !(sum.gaps.worst() <= c.tolerance);
         sum

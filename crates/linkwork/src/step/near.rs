@@ -37,6 +37,10 @@ pub(super) struct Near {
     /// Scripted solids near an assembly, by root.
     touched: Vec<(u32, SolidId)>,
     pairs: Vec<[u32; 2]>,
+    /// The colliders that may have moved, where only those of some islands were looked at: `pairs` are theirs then, and the
+    /// other pairs are those of what rests.
+    movers: Option<Vec<u32>>,
+    resting: Vec<[u32; 2]>,
     /// Something wears a soft coat.
     coats: bool,
     had: (Vec<u32>, Vec<(u32, SolidId)>),
@@ -49,6 +53,9 @@ pub(super) struct Near {
 const NONE: u32 = u32::MAX;
 /// Blows that follow from each other within a step, as far as pairs are looked for.
 const STRIKES: usize = 5;
+
+/// Colliders that may have moved are few when there are so many times more in all.
+const FEW: usize = 2;
 
 impl Near {
     pub fn rebuild<'a>(&mut self, m: &Mechanism, assemblies: impl Iterator<Item = &'a [SolidId]>) {
@@ -75,7 +82,13 @@ impl Near {
         }
         self.touched.clear();
         self.pairs.clear();
+        self.forget_movers();
         self.had = (Vec::new(), Vec::new());
+    }
+
+    fn forget_movers(&mut self) {
+        self.movers = None;
+        self.resting.clear();
     }
 
     /// Shapes alone.
@@ -89,6 +102,7 @@ impl Near {
     /// Finds the pairs that may touch within the step. True when other assemblies belong together than before.
     pub fn update(&mut self, m: &Mechanism, s: &State, c: &StepConfig) -> bool {
         self.set = (c.friction, c.restitution);
+        self.forget_movers();
         let Self { had, root, touched, pairs, .. } = self;
         had.0.clone_from(root);
         had.1.clone_from(touched);
@@ -101,10 +115,78 @@ impl Near {
             self.flatten();
             if !self.colliders.all.is_empty() {
                 self.find_pairs(m, s, c.dt);
+                self.join_pairs();
             }
             self.touch_scripted(m);
         }
         (&self.root, &self.touched) != (&self.had.0, &self.had.1)
+    }
+
+    /// The same where only the islands that were `awake`, and the scripted solids that are in none, may have moved since the
+    /// last time. Looks at nothing else. `None`: everything is to be looked at, there are not few of them.
+    pub fn follow(
+        &mut self,
+        m: &Mechanism,
+        s: &State,
+        c: &StepConfig,
+        islands: &[Box<Island>],
+        awake: &[usize],
+        alone: &[SolidId],
+    ) -> Option<bool> {
+        if !(c.contacts && c.method.knows_contact()) {
+            return Some(false);
+        }
+        if !m.softs().is_empty() {
+            return None;
+        }
+        let all = self.colliders.clone();
+        if all.all.is_empty() {
+            return Some(false);
+        }
+        if all.planes.iter().any(|k| !all.all[*k as usize].fixed) {
+            return None;
+        }
+        let of_islands = awake.iter().flat_map(|k| islands[*k].part.moving());
+        let solids = of_islands.chain(alone.iter().map(|id| id.index()));
+        let mut movers: Vec<u32> = solids.flat_map(|i| all.of(i)).collect();
+        movers.sort_unstable();
+        movers.dedup();
+        if FEW * movers.len() > all.all.len() {
+            return None;
+        }
+        if self.movers.as_ref() != Some(&movers) {
+            let moves = |k: &u32| movers.binary_search(k).is_ok();
+            self.resting.append(&mut self.pairs);
+            self.resting.retain(|pair| !pair.iter().any(moves));
+        }
+        self.movers = Some(movers);
+        self.find_pairs(m, s, c.dt);
+        Some(self.is_regrouped(islands, awake))
+    }
+
+    /// Do the pairs of what moves make other groups of the islands that were awake?
+    fn is_regrouped(&mut self, islands: &[Box<Island>], awake: &[usize]) -> bool {
+        let members = || awake.iter().map(|k| &islands[*k].members);
+        members().flatten().for_each(|k| self.root[*k as usize] = *k);
+        for k in 0..self.pairs.len() {
+            let [a, b] = self.pairs[k].map(|c| self.home[self.colliders.all[c as usize].solid.index()]);
+            if a != NONE && b != NONE && self.island[a as usize] != self.island[b as usize] {
+                return true;
+            }
+            self.join(a, b);
+        }
+        for own in members() {
+            for &k in own {
+                self.root[k as usize] = self.find(k);
+                if self.root[k as usize] != own[0] {
+                    return true;
+                }
+            }
+        }
+        let touched = std::mem::take(&mut self.touched);
+        self.touch();
+        // What is near scripted solids never sleeps: these are all.
+        touched != self.touched
     }
 
     /// The assembly that a soft body belongs to.
@@ -160,7 +242,7 @@ impl Near {
     }
 
     /// Gives soft bodies the shapes that they may touch.
-    fn hand_out_obstacles(&self, m: &Mechanism, s: &State, islands: &mut [Island]) {
+    fn hand_out_obstacles(&self, m: &Mechanism, s: &State, islands: &mut [Box<Island>]) {
         islands.iter_mut().for_each(|i| i.work.soft.contacts.obstacles.clear());
         for [k, j] in &self.soft_pairs {
             let (soft, c) = (&m.softs()[*k as usize], &self.obstacles[*j as usize]);
@@ -206,7 +288,6 @@ impl Near {
                 break;
             }
         }
-        self.join_pairs();
     }
 
     /// How fast blows may make the assemblies of the pairs, as far as nobody counted with it. True when there are any.
@@ -244,7 +325,7 @@ impl Near {
 
     fn find_pairs_of_struck(&mut self, m: &Mechanism, s: &State, h: f64) {
         let all = self.colliders.clone();
-        let Self { home: homes, struck, jointed, broad, pairs, .. } = self;
+        let Self { home: homes, struck, jointed, broad, pairs, movers, .. } = self;
         let sent = |i: usize| if homes[i] == NONE { 0.0 } else { struck[homes[i] as usize] };
         let pose = |id: SolidId| Pose::from_parts(s.centers[id.index()], s.rotations[id.index()]);
         let margin = |k: usize| {
@@ -256,8 +337,12 @@ impl Near {
             let speed = (s.velocities[i].length() + s.spins[i].length() * x.reach).max(sent(i));
             1.1 * h * speed + h * h * m.gravity.length() + 1e-3 * x.size
         };
+        let found = match movers {
+            None => broad.pairs(&all, pose, margin),
+            Some(movers) => broad.pairs_of(&all, movers, pose, margin),
+        };
         pairs.clear();
-        pairs.extend_from_slice(broad.pairs(&all, pose, margin));
+        pairs.extend_from_slice(found);
         // Boxes of limbs are mostly air. What stays apart for sure joins no islands: it would be solved together for nothing.
         pairs.retain(|pair| {
             let [a, b] = pair.map(|k| &all.all[k as usize]);
@@ -281,6 +366,11 @@ impl Near {
             self.join(a, b);
         }
         self.flatten();
+        self.touch();
+    }
+
+    /// Scripted solids in the pairs.
+    fn touch(&mut self) {
         for pair in &self.pairs {
             let solids = pair.map(|c| self.colliders.all[c as usize].solid);
             for (one, two) in [(solids[0], solids[1]), (solids[1], solids[0])] {
@@ -335,17 +425,25 @@ impl Near {
         groups
     }
 
-    /// Gives every island its pairs.
-    pub fn hand_out(&self, m: &Mechanism, s: &State, islands: &mut [Island]) {
-        self.hand_out_obstacles(m, s, islands);
-        if self.colliders.all.is_empty() {
-            return;
-        }
-        islands.iter_mut().for_each(|i| {
+    /// Gives every island its pairs, or those that were awake where nothing else was looked at.
+    pub fn hand_out(&self, m: &Mechanism, s: &State, islands: &mut [Box<Island>], awake: &[usize]) {
+        let clear = |i: &mut Island| {
             i.work.touch.pairs.clear();
             i.work.touch.tally.clear();
             i.work.touch.among_coats = self.coats;
-        });
+        };
+        let few = self.movers.is_some();
+        if !few {
+            self.hand_out_obstacles(m, s, islands);
+        }
+        if self.colliders.all.is_empty() {
+            return;
+        }
+        if few {
+            awake.iter().for_each(|k| clear(&mut islands[*k]));
+        } else {
+            islands.iter_mut().for_each(|i| clear(i));
+        }
         for pair in &self.pairs {
             let [a, b] = pair.map(|k| &self.colliders.all[k as usize]);
             let home = [a, b].map(|c| self.home[c.solid.index()]).into_iter().find(|h| *h != NONE);
@@ -367,9 +465,14 @@ impl Near {
         }
     }
 
-    /// All colliders, and the pairs of them that were near each other when the last step began.
-    pub fn pairs(&self) -> (&Colliders, &[[u32; 2]]) {
-        (&self.colliders, &self.pairs)
+    /// All colliders.
+    pub fn colliders(&self) -> &Colliders {
+        &self.colliders
+    }
+
+    /// The pairs of them that were near each other when the last step began.
+    pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> {
+        self.pairs.iter().chain(&self.resting).copied()
     }
 
     /// How two colliders act on each other, as the last step had it. What wears a coat bounces by that alone.

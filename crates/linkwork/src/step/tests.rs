@@ -6,6 +6,8 @@ use crate::math::{Vector, exp};
 use crate::measure::Meter;
 use crate::{PlacedShape, Solid, SolidId};
 
+mod sleepers;
+
 /// An isolated chain of bars, thrown and twisted.
 fn chain(n: usize) -> (Mechanism, State) {
     let mut m = Mechanism::new();

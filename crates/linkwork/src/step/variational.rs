@@ -74,7 +74,10 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     }
     match found {
         Found::Yes => {
-            w.withdraw_contacts();
+            // Without a pair there is nothing to withdraw, and nothing of contact is looked at.
+            if !w.touch.is_empty() {
+                w.withdraw_contacts();
+            }
             close_rest(piece, s, w, &mut done);
             velocities(piece, s, w, Half::Second, &mut done);
         }
@@ -523,7 +526,9 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     }
     w.lambda.clear();
     w.lambda.resize(w.rows.len(), 0.0);
-    w.begin_contact_velocities(piece, s);
+    if !w.touch.is_empty() {
+        w.begin_contact_velocities(piece, s);
+    }
     if w.touch.is_idle() {
         hold_velocities(piece, s, w, &pushed, false, done);
     } else {

@@ -165,7 +165,7 @@ impl IslandWork {
             && self
                 .at
                 .as_ref()
-                .is_some_and(|p| p.step == h && p.centers == s.centers && p.rotations == s.rotations);
+                .is_some_and(|p| p.step == h && p.centers == *s.centers && p.rotations == *s.rotations);
         if known {
             return self.factored;
         }
@@ -341,7 +341,7 @@ impl IslandWork {
 
     /// The gaps of everything rigid at the end of a step.
     pub fn final_gaps(&mut self, m: &Mechanism, s: &State) -> Gaps {
-        let known = self.at.as_ref().is_some_and(|p| p.centers == s.centers && p.rotations == s.rotations);
+        let known = self.at.as_ref().is_some_and(|p| p.centers == *s.centers && p.rotations == *s.rotations);
         if !known {
             let graph = &self.graph;
             self.rows.fill_motion(m, s, s.time, |j| graph.default_rank(j));

@@ -6,27 +6,36 @@ use super::work::{IslandWork, Reaction};
 use super::{StepConfig, StepReport};
 use crate::graph::Sets;
 use crate::joint::JointId;
-use crate::mechanism::{Mechanism, Part};
+use crate::math::Vector;
+use crate::mechanism::{Cut, Mechanism, Part};
 use crate::rows::Gaps;
 use crate::soft::Torn;
 use crate::solid::{Kernel, SolidId};
-use crate::state::{Memory, State};
+use crate::stamp::Stamped;
+use crate::state::{Memory, Seals, State};
 use std::sync::Arc;
 
 /// Islands with their rows, masses, solvers and vectors.
 #[derive(Default)]
 pub struct Workspace {
-    pub(super) islands: Vec<Island>,
+    pub(super) islands: Vec<Box<Island>>,
     /// Per island: it slept through the last step.
     pub(super) asleep: Vec<bool>,
     /// The others, by number.
     pub(super) awake: Vec<usize>,
-    /// Per island, so that those that sleep need not be looked at: its lowest solid, its gaps, and whether it may sleep.
+    /// Per island, so that those that sleep need not be looked at: its lowest solid, and whether it may sleep.
     solids: Vec<u32>,
-    pub(super) gaps: Vec<Gaps>,
-    /// The same of penetrations: what sleeps is as deep as it was.
-    pub(super) depths: Vec<f64>,
     sleeps: Vec<Option<u64>>,
+    /// The largest gaps and penetrations of what sleeps: it is as open and as deep as it was.
+    pub(super) sleeping: (Gaps, f64),
+    /// How the last step left the state, and what was asked of it: while nobody changes either, what slept sleeps on, and
+    /// nothing of it is looked at.
+    seals: Seals,
+    asked: Option<Asked>,
+    /// That is so in this step.
+    resumes: bool,
+    /// The state's memory is as the last step left it, of the same islands.
+    remembers: bool,
     /// The island with most joints.
     largest: Option<usize>,
     /// Scripted solids that belong to no island.
@@ -43,6 +52,28 @@ pub struct Workspace {
     solver: &'static str,
 }
 
+/// What decides, beside the state, which islands are near each other and who sleeps.
+#[derive(Clone, Copy, PartialEq)]
+struct Asked {
+    gravity: Vector,
+    dt: f64,
+    contacts: bool,
+    sleep: bool,
+    set: [Option<f64>; 2],
+}
+
+impl Asked {
+    fn of(m: &Mechanism, c: &StepConfig) -> Self {
+        Self {
+            gravity: m.gravity,
+            dt: c.dt,
+            contacts: c.contacts && c.method.knows_contact(),
+            sleep: c.sleep,
+            set: [c.friction, c.restitution],
+        }
+    }
+}
+
 /// Solids that joints or springs connect, whatever the time.
 #[derive(Default)]
 struct Assembly {
@@ -50,6 +81,36 @@ struct Assembly {
     joints: Vec<JointId>,
     springs: Vec<u32>,
     softs: Vec<u32>,
+}
+
+/// What several assemblies have together, in order.
+struct Lists {
+    solids: Vec<SolidId>,
+    joints: Vec<JointId>,
+    springs: Vec<u32>,
+    softs: Vec<u32>,
+}
+
+impl Lists {
+    fn of(assemblies: &[Assembly], members: &[u32]) -> Self {
+        fn sorted<T: Ord + Copy>(lists: impl Iterator<Item = impl IntoIterator<Item = T>>) -> Vec<T> {
+            let mut all: Vec<T> = lists.flatten().collect();
+            all.sort_unstable();
+            all
+        }
+        let all = || members.iter().map(|k| &assemblies[*k as usize]);
+        Self {
+            solids: sorted(all().map(|a| a.solids.iter().copied())),
+            joints: sorted(all().map(|a| a.joints.iter().copied())),
+            springs: sorted(all().map(|a| a.springs.iter().copied())),
+            softs: sorted(all().map(|a| a.softs.iter().copied())),
+        }
+    }
+
+    fn cut<'a>(&'a self, touched: &'a [SolidId]) -> Cut<'a> {
+        let Self { solids, joints, springs, softs } = self;
+        Cut { moving: solids, joints, springs, softs, touched }
+    }
 }
 
 impl Workspace {
@@ -85,11 +146,34 @@ impl Workspace {
             let homes = self.assemblies.iter().map(|a| a.solids.as_slice());
             self.near.rebuild(m, homes);
         }
-        let moved = self.near.update(m, state, c);
-        if new || moved {
-            self.regroup(m, new);
+        let asked = Asked::of(m, c);
+        let untouched = !new && state.bears(&self.seals) && self.asked == Some(asked);
+        // Until the step has come to its end.
+        self.seals = Seals::default();
+        self.asked = Some(asked);
+        let few = || self.near.follow(m, state, c, &self.islands, &self.awake, &self.alone);
+        let regrouped = untouched.then(few).flatten();
+        self.resumes = regrouped == Some(false);
+        self.remembers = self.resumes;
+        if !self.resumes {
+            let moved = self.near.update(m, state, c) || regrouped.is_some();
+            if new || moved {
+                self.regroup(m, new);
+            }
+            self.remembers = untouched && !moved;
         }
-        self.near.hand_out(m, state, &mut self.islands);
+        self.near.hand_out(m, state, &mut self.islands, &self.awake);
+    }
+
+    /// The step has come to its end, and left the state like this.
+    pub(super) fn leave(&mut self, state: &mut State) {
+        self.seals = state.seal();
+    }
+
+    /// What slept was not looked at in the last step.
+    #[cfg(test)]
+    pub(super) fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// It has seen a mechanism.
@@ -99,34 +183,27 @@ impl Workspace {
 
     /// Makes islands of the assemblies that are near each other.
     fn regroup(&mut self, m: &Mechanism, new: bool) {
-        let mut known = std::mem::take(&mut self.islands);
+        // By their lowest solids, which they are in the order of.
+        let lowest_of = std::mem::take(&mut self.solids);
+        let mut known: Vec<_> = std::mem::take(&mut self.islands).into_iter().map(Some).collect();
         for (members, touched) in self.near.groups() {
             let lowest = self.assemblies[members[0] as usize].solids[0].0;
-            // Both are in the order of their lowest solid.
-            let at = known.partition_point(|k| k.solid < lowest);
-            let old = known.get_mut(at).filter(|k| k.solid == lowest);
-            if let Some(old) = old {
-                let same = !new && (&old.members, &old.touched) == (&members, &touched);
-                let part = (!same).then(|| self.part(m, &members, &touched));
-                if part.as_ref().is_none_or(|p| old.part.is_same(p)) {
-                    let mut island = std::mem::take(old);
-                    // What was taken leaves its place in the order.
-                    old.solid = island.solid;
-                    (island.members, island.touched) = (members, touched);
-                    self.islands.push(island);
-                    continue;
+            let at = lowest_of.partition_point(|k| *k < lowest);
+            let old = known.get_mut(at).filter(|_| lowest_of[at] == lowest).and_then(Option::take);
+            let mut island = match old {
+                Some(old) if !new && (&old.members, &old.touched) == (&members, &touched) => old,
+                old => {
+                    let all = Lists::of(&self.assemblies, &members);
+                    let cut = all.cut(&touched);
+                    old.filter(|old| old.part.is_cut(m, &cut))
+                        .unwrap_or_else(|| Box::new(Island::new(Part::for_motion(m, &cut))))
                 }
-                let part = part.unwrap_or_default();
-                self.islands.push(Island::new(part).of(members, touched));
-                continue;
-            }
-            let part = self.part(m, &members, &touched);
-            self.islands.push(Island::new(part).of(members, touched));
+            };
+            (island.members, island.touched) = (members, touched);
+            self.islands.push(island);
         }
         self.asleep = vec![false; self.islands.len()];
         self.solids = self.islands.iter().map(|i| i.solid).collect();
-        self.gaps = self.islands.iter().map(|i| i.report.gaps).collect();
-        self.depths = self.islands.iter().map(|i| i.report.contacts.penetration).collect();
         self.sleeps = self.islands.iter().map(|i| (!i.is_restless()).then_some(i.made_of)).collect();
         // The last one of several.
         self.largest = (0..self.islands.len()).max_by_key(|i| self.islands[*i].part.joints.len());
@@ -137,21 +214,11 @@ impl Workspace {
             (0..held.len()).filter(|i| !held[*i]).map(|i| SolidId(i as u32)).filter(scripted).collect();
     }
 
-    fn part(&self, m: &Mechanism, members: &[u32], touched: &[SolidId]) -> Part {
-        let all = || members.iter().map(|k| &self.assemblies[*k as usize]);
-        let mut solids: Vec<SolidId> = all().flat_map(|a| a.solids.iter().copied()).collect();
-        let mut joints: Vec<JointId> = all().flat_map(|a| a.joints.iter().copied()).collect();
-        let mut springs: Vec<u32> = all().flat_map(|a| a.springs.iter().copied()).collect();
-        solids.sort_unstable();
-        joints.sort_unstable();
-        springs.sort_unstable();
-        let mut softs: Vec<u32> = all().flat_map(|a| a.softs.iter().copied()).collect();
-        softs.sort_unstable();
-        Part::for_motion(m, &solids, &joints, &springs, &softs, touched)
-    }
-
     /// Makes the state's memory one entry per island, in order. What was remembered of other islands is sorted by rows.
-    pub(super) fn sort_memory(&self, m: &Mechanism, memory: &mut Memory) {
+    pub(super) fn sort_memory(&self, m: &Mechanism, memory: &mut Stamped<Memory>) {
+        if self.remembers {
+            return;
+        }
         let same = memory.islands.len() == self.islands.len()
             && memory.islands.iter().zip(&self.solids).all(|(m, solid)| m.solid == *solid);
         if same && self.near.keeps(m, memory) {
@@ -174,12 +241,39 @@ impl Workspace {
     /// Finds out who sleeps, from what the state remembers alone.
     pub(super) fn find_asleep(&mut self, m: &Mechanism, memory: &Memory, c: &StepConfig) {
         let gravity = m.gravity.to_array();
-        self.asleep.clear();
-        let may = self.sleeps.iter().zip(&memory.islands);
-        self.asleep
-            .extend(may.map(|(made_of, i)| c.sleep && made_of.is_some_and(|m| i.is_still(gravity, m))));
-        self.awake.clear();
-        self.awake.extend((0..self.asleep.len()).filter(|k| !self.asleep[*k]));
+        if !self.resumes {
+            self.asleep.clear();
+            self.asleep.resize(self.islands.len(), false);
+            self.awake.clear();
+            self.awake.extend(0..self.islands.len());
+            self.sleeping = Default::default();
+        }
+        // What slept before sleeps on.
+        let Self { asleep, awake, sleeps, islands, sleeping, .. } = self;
+        awake.retain(|&k| {
+            let falls = |made_of| memory.islands[k].is_still(gravity, made_of);
+            asleep[k] = c.sleep && sleeps[k].is_some_and(falls);
+            if asleep[k] {
+                let report = &islands[k].report;
+                sleeping.0 = sleeping.0.max(report.gaps);
+                sleeping.1 = sleeping.1.max(report.contacts.penetration);
+            }
+            !asleep[k]
+        });
+    }
+
+    /// The islands that are awake, with their numbers.
+    pub(super) fn awake_mut(&mut self) -> Vec<(usize, &mut Island)> {
+        let mut rest = &mut self.islands[..];
+        let mut out = Vec::with_capacity(self.awake.len());
+        let mut before = 0;
+        for &k in &self.awake {
+            let (_, from) = rest.split_at_mut(k - before);
+            let Some((island, after)) = from.split_first_mut() else { break };
+            out.push((k, &mut **island));
+            (rest, before) = (after, k + 1);
+        }
+        out
     }
 
     /// Wakes the island that a solid belongs to: for who moves it, or pulls at it, by hand.
