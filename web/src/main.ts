@@ -37,6 +37,7 @@ import { Pins } from './view/pins';
 import { Springs } from './view/springs';
 import { Pointer } from './view/pointer';
 import { Reach } from './view/reach';
+import { Sizes } from './view/sizes';
 import { Solids } from './view/solids';
 import { Stage } from './view/stage';
 import { Traces } from './view/traces';
@@ -90,6 +91,9 @@ for (const g of ghosts) g.group.visible = false;
 // Before the pointer: its listeners come first while something is drawn.
 const build = new Build(app, stage, solids, overlays, hands, layer);
 stage.root.add(build.group);
+// The selected part's own handles go before joints near them.
+const sizes = new Sizes(app, stage, solids, build, layer);
+stage.root.add(sizes.group);
 const pins = new Pins(app, stage, solids, overlays, build, layer);
 stage.root.add(pins.group);
 const freedoms = new Freedoms(app, stage, solids);
@@ -207,6 +211,7 @@ stage.before.push(() => {
   hands.flush();
   build.update();
   pins.update();
+  sizes.update();
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
@@ -413,4 +418,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, reach, pins, THREE };
+window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, reach, pins, sizes, THREE };
