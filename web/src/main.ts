@@ -130,6 +130,7 @@ const selected = inspector(app, solids, overlays, {
     else if (what === 'force') traces.force(id);
     else traces.coordinate(id, wayOf(app.scene!.joints[id]!.kind) ?? 'r1');
   },
+  angle: (one, two) => traces.angle(one, two),
   say: (words) => app.toast(words),
 });
 build.hooks = {

@@ -273,7 +273,7 @@ test('bars snap to the grid; with Shift to 15 degrees and whole lengths', async 
   // By keys Shift is finer: a fifth of a line.
   await show();
   await page.locator('canvas').focus();
-  for (const k of ['2', 'Enter', 'ArrowRight', 'ArrowRight', 'Shift+ArrowRight', 'Enter']) await page.keyboard.press(k);
+  for (const k of ['2', 'ArrowUp', 'Enter', 'ArrowRight', 'ArrowRight', 'Shift+ArrowRight', 'Enter']) await page.keyboard.press(k);
   await until('drawn', async () => /solid bar-1:/.test(await text()));
   const [fine, line] = [(await bar(1)).length, await step()];
   assert.ok(Math.abs(fine - 2.2 * line) < 1e-5, `${fine} of lines of ${line}`);

@@ -35,6 +35,8 @@ export interface InspectorHooks {
   place: (joint: number, at: THREE.Vector3) => void;
   reach: (solid: number) => void;
   measure: (what: 'speed' | 'coordinate' | 'force', id: number) => void;
+  /** From one part to another; from 0 it is the angle to the level line. */
+  angle: (one: number, two: number) => void;
   say: (words: string) => void;
 }
 
@@ -147,6 +149,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         { class: 'row' },
         h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
         h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
+        ...(solid.particle ? [] : [h('button', { type: 'button', id: 'inspect-tilt', title: 'Which way it points, from level', onclick: () => hooks.angle(0, id) }, 'Measure its angle')]),
         ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can get to', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
       ),
     ];
@@ -235,6 +238,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         button('inspect-mirror', 'Mirror', 'A mirror image on the other side of x = 0', mirror),
         button('inspect-delete', 'Delete', 'Delete', remove),
       ),
+      ...(ids.length === 2 ? [h('div', { class: 'row' }, button('inspect-between', 'Measure the angle between them', 'From the first to the second part: along bars, along the axes of wheels, along the longest sides of boxes', () => hooks.angle(ids[0]!, ids[1]!)))] : []),
       more(),
     ];
   };

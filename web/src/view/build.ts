@@ -38,7 +38,7 @@ const HINTS: Record<Tool, [string, string]> = {
   motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
   spring: ['Drag from a point on a part to another part, or to the ground, to add a spring.', 'Now the other end: a part, or any point of the ground.'],
   trace: ['Click a point on a part to trace its path.', ''],
-  measure: ['Click two points to measure the distance between them. For angles and forces, select a joint under Parts.', 'Now the other point.'],
+  measure: ['Click two points to measure the distance between them. For angles, speeds and forces, select parts or a joint under Parts.', 'Now the other point.'],
 };
 
 const SNAP = 14;
