@@ -369,9 +369,20 @@ const say = (words: string, list: { line: number; message: string }[] = []) => {
     ),
   );
 };
+/** A file that is broken from the start has nothing to show but its text. */
+let broken: string | null = null;
+function mend(): void {
+  if (broken === null || app.scene?.text !== '') return;
+  docks.toggle('text', true);
+  text.edit(broken);
+  broken = null;
+}
+app.on('scene', mend);
 app.on('file', (f) => {
   say(f.ok ? '' : f.message, f.diagnostics);
   if (f.ok && f.message) app.toast(f.message);
+  broken = f.text;
+  mend();
 });
 app.on('connection', (state) => {
   if (state === 'open') say('');
