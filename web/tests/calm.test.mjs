@@ -134,6 +134,7 @@ test('a file that is broken from the start is opened to be mended', async (t) =>
   const editor = () => page.evaluate(() => linkwork.text.view.state.doc.toString());
   await until('its text is there', async () => /mas 1/.test(await editor()));
   await until('with the mistake marked', async () => (await page.locator('.cm-lintRange-error').count()) > 0);
+  assert.equal(await page.locator('h1').innerText(), 'typo', 'without a title it is called by its file, not by its folders');
   await page.screenshot({ path: `${pictures}/mend.png` });
   await page.evaluate(() => {
     const { view } = linkwork.text;

@@ -44,13 +44,14 @@ fn clone(test: &str) -> std::path::PathBuf {
 fn run(at: &Path, more: &[&str]) -> Output {
     let path = format!("{}:{}", at.join("tools").display(), std::env::var("PATH").unwrap_or_default());
     let mut make = Command::new("make");
-    // A `make` around these tests has nothing to say here.
+    // A `make` or a `cargo` around these tests has nothing to say here.
     make.args(["run"])
         .args(more)
         .current_dir(at)
         .env("PATH", path)
         .env_remove("MAKEFLAGS")
-        .env_remove("MAKELEVEL");
+        .env_remove("MAKELEVEL")
+        .env_remove("CARGO");
     make.output().expect("make")
 }
 
