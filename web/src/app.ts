@@ -15,7 +15,7 @@ export interface Topics {
   selection: Selection;
   compare: CompareRow[];
   contacts: ContactEvent[];
-  file: { ok: boolean; message: string; diagnostics: DiagnosticInfo[] };
+  file: { ok: boolean; message: string; diagnostics: DiagnosticInfo[]; text: string | null };
   connection: 'connecting' | 'open' | 'lost' | 'refused';
   toast: { message: string; bad: boolean };
   sweep: Sweep;

@@ -37,6 +37,7 @@ import { Pins } from './view/pins';
 import { Springs } from './view/springs';
 import { Pointer } from './view/pointer';
 import { Reach } from './view/reach';
+import { Sizes } from './view/sizes';
 import { Solids } from './view/solids';
 import { Stage } from './view/stage';
 import { Traces } from './view/traces';
@@ -90,6 +91,9 @@ for (const g of ghosts) g.group.visible = false;
 // Before the pointer: its listeners come first while something is drawn.
 const build = new Build(app, stage, solids, overlays, hands, layer);
 stage.root.add(build.group);
+// The selected part's own handles go before joints near them.
+const sizes = new Sizes(app, stage, solids, build, layer);
+stage.root.add(sizes.group);
 const pins = new Pins(app, stage, solids, overlays, build, layer);
 stage.root.add(pins.group);
 const freedoms = new Freedoms(app, stage, solids);
@@ -126,6 +130,7 @@ const selected = inspector(app, solids, overlays, {
     else if (what === 'force') traces.force(id);
     else traces.coordinate(id, wayOf(app.scene!.joints[id]!.kind) ?? 'r1');
   },
+  angle: (one, two) => traces.angle(one, two),
   say: (words) => app.toast(words),
 });
 build.hooks = {
@@ -207,6 +212,7 @@ stage.before.push(() => {
   hands.flush();
   build.update();
   pins.update();
+  sizes.update();
   if (!fresh || !app.frame) return;
   fresh = false;
   solids.pose(app.frame.poses);
@@ -363,9 +369,20 @@ const say = (words: string, list: { line: number; message: string }[] = []) => {
     ),
   );
 };
+/** A file that is broken from the start has nothing to show but its text. */
+let broken: string | null = null;
+function mend(): void {
+  if (broken === null || app.scene?.text !== '') return;
+  docks.toggle('text', true);
+  text.edit(broken);
+  broken = null;
+}
+app.on('scene', mend);
 app.on('file', (f) => {
   say(f.ok ? '' : f.message, f.diagnostics);
   if (f.ok && f.message) app.toast(f.message);
+  broken = f.text;
+  mend();
 });
 app.on('connection', (state) => {
   if (state === 'open') say('');
@@ -413,4 +430,4 @@ declare global {
     linkwork: unknown;
   }
 }
-window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, reach, pins, THREE };
+window.linkwork = { app, freedoms, build, traces, follow, framing, stage, solids, hands, handles, pointer, overlays, springs, tethers, xr, text, plots, docks, reach, pins, sizes, THREE };

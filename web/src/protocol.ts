@@ -290,7 +290,8 @@ export type ServerEvent =
   | { event: 'done'; id: number; result?: unknown }
   /** `reason` is for those where the page can do something: `file-changed` can be saved by `{ save: { force: true } }`. */
   | { event: 'error'; id: number | null; message: string; diagnostics?: DiagnosticInfo[]; reason?: string | null }
-  | { event: 'file'; ok: boolean; message: string; diagnostics: DiagnosticInfo[] }
+  /** `text` where it is broken from the start: nothing is on show yet, and it can be mended. */
+  | { event: 'file'; ok: boolean; message: string; diagnostics: DiagnosticInfo[]; text: string | null }
   | { event: 'compare'; rows: CompareRow[] }
   | { event: 'contacts'; events: ContactEvent[] }
   | { event: 'note'; message: string }

@@ -121,6 +121,33 @@ test('new, open, and a file dropped on the page; one with errors can be mended',
   await page.evaluate(() => linkwork.docks.toggle('text', false));
 });
 
+test('a file that is broken from the start is opened to be mended', async (t) => {
+  const file = join(folder, 'typo.lw');
+  write(file, 'solid a: mas 1; shape sphere 0.1; end\n');
+  const server = await serve(file);
+  t.after(() => server.stop());
+  assert.match(server.said(), /did you mean `mass`/, 'told in the terminal as well');
+  const page = await (await browser()).newPage();
+  t.after(() => page.close());
+  await page.goto(`${server.address}&quality=low`);
+  await until('the banner tells', async () => /typo\.lw has errors/.test(await page.locator('.banner').innerText()));
+  const editor = () => page.evaluate(() => linkwork.text.view.state.doc.toString());
+  await until('its text is there', async () => /mas 1/.test(await editor()));
+  await until('with the mistake marked', async () => (await page.locator('.cm-lintRange-error').count()) > 0);
+  assert.equal(await page.locator('h1').innerText(), 'typo', 'without a title it is called by its file, not by its folders');
+  await page.screenshot({ path: `${pictures}/mend.png` });
+  await page.evaluate(() => {
+    const { view } = linkwork.text;
+    const at = view.state.doc.toString().indexOf('mas ');
+    view.dispatch({ changes: { from: at + 3, insert: 's' } });
+    view.focus();
+  });
+  await page.keyboard.press('Control+s');
+  await until('it is mended', () => page.evaluate(() => linkwork.app.scene.solids.length === 2));
+  await until('in the file too', () => readFileSync(file, 'utf8') === 'solid a: mass 1; shape sphere 0.1; end\n');
+  await until('nothing is told any more', async () => !(await page.locator('.banner').isVisible()));
+});
+
 test('Backspace starts over', async () => {
   await goTo('fourbar');
   await until('time runs', async () => (await frame(page)).time > 0.3);
@@ -192,6 +219,8 @@ test('what walks away stays in view: the camera goes along until it is told not 
   const end = await seen();
   assert.ok(Math.abs(end.x - start.x) > 1.5, `it has walked: ${start.x} to ${end.x}`);
   assert.ok(end.off < 0.6 && !(await page.locator('#find').isVisible()), `and is in view: ${end.off}`);
+  const ground = await page.evaluate(() => ['floor', 'sun'].map((what) => (what === 'sun' ? linkwork.stage.sun.target : linkwork.stage.floor).position.x));
+  for (const x of ground) assert.ok(Math.abs(x - end.x) < 1, `ground and light have gone along: ${x} for ${end.x}`);
   await page.locator('canvas').focus();
   await page.keyboard.press('v');
   await until('told not to', async () => (await pressed()) === 'false');

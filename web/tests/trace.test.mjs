@@ -124,6 +124,121 @@ test('distances, angles, speeds and forces stand in the scene, and can be plotte
   await page.evaluate(() => (linkwork.docks.toggle('plots', false), linkwork.build.toggle(false)));
 });
 
+/** What is drawn of an angle: where its zero line, its needle and its tip point, counted about an axis from x. */
+const drawnAngle = (id, axis) =>
+  page.evaluate(
+    ([id, axis]) => {
+      const { traces, THREE } = linkwork;
+      // Only this one is drawn.
+      const others = traces.measures.filter((m) => m.id !== id);
+      traces.measures.splice(0, Infinity, ...traces.measures.filter((m) => m.id === id));
+      traces.update();
+      const of = (type) => traces.group.children.find((c) => c.geometry.type === type);
+      const [bars, cones] = [of('CylinderGeometry'), of('ConeGeometry')];
+      const read = (mesh, i) => {
+        const m = new THREE.Matrix4();
+        mesh.getMatrixAt(i, m);
+        const [at, q, s] = [new THREE.Vector3(), new THREE.Quaternion(), new THREE.Vector3()];
+        m.decompose(at, q, s);
+        return { at, way: new THREE.Vector3(0, 1, 0).applyQuaternion(q), length: s.y };
+      };
+      const n = new THREE.Vector3(...axis);
+      const x = Math.abs(n.x) > 0.9 ? new THREE.Vector3(0, 1, 0) : new THREE.Vector3(1, 0, 0);
+      const angle = (w) => Math.atan2(n.dot(x.clone().cross(w)), x.dot(w));
+      const [zero, needle, tip] = [read(bars, 0), read(bars, 1), cones.count > 0 ? read(cones, 0) : null];
+      const value = traces.measures[0].value;
+      traces.measures.push(...others);
+      return { zero: angle(zero.way), needle: angle(needle.way), tip: tip && angle(tip.way), longer: zero.length > needle.length, value };
+    },
+    [id, axis],
+  );
+const turns = (a, b) => Math.abs(Math.atan2(Math.sin(a - b), Math.cos(a - b)));
+
+test('the angle between parts that no joint joins is read out, signed, and counted over whole turns', async () => {
+  await page.evaluate(() => linkwork.build.toggle(true));
+  await command(page, { do: 'reset' });
+  await until('wound back', async () => (await frame(page)).time === 0);
+  await drawn(page, 3);
+  await page.evaluate(() => linkwork.docks.toggle('outline', true));
+  await page.click('[data-solid="1"] .item');
+  await page.keyboard.down('Shift');
+  await click(await on('rocker', 0.6, 0));
+  await page.keyboard.up('Shift');
+  await until('two parts', () => page.evaluate(() => linkwork.app.chosen.length === 2));
+  await page.click('#inspect-between');
+  await page.click('[data-solid="2"] .item');
+  await until('inspected', () => page.locator('#inspect-tilt').isVisible());
+  await page.click('#inspect-tilt');
+  const value = (name) => page.evaluate((name) => linkwork.traces.measures.find((m) => m.name === name)?.value, name);
+  const degrees = (x) => (x * 180) / Math.PI;
+  await until('the angle of the start', async () => Math.abs(degrees(await value('angle from crank to rocker')) - 31.5927644652) < 1e-3);
+  await until('and of the coupler', async () => Math.abs(degrees(await value('angle of coupler')) - 22.1933890148) < 1e-3);
+  // Both by the geometry of the linkage, for more than a turn.
+  await command(page, { do: 'run', on: true });
+  await until('more than a turn', () => page.evaluate(() => linkwork.app.frame.time > 3.6));
+  await command(page, { do: 'run', on: false });
+  const seen = await page.evaluate(() => linkwork.traces.measures.map((m) => [m.times, m.values]).at(-2));
+  const rocker = (crank) => {
+    const b = [0.6 * Math.cos(crank), 0.6 * Math.sin(crank)];
+    const [dx, dy] = [b[0] - 2, b[1]];
+    const far = Math.hypot(dx, dy);
+    return Math.atan2(dy, dx) - Math.acos((far ** 2 + 1.2 ** 2 - 1.8 ** 2) / (2 * far * 1.2));
+  };
+  let last = null;
+  for (const [i, t] of seen[0].entries()) {
+    const crank = Math.PI / 3 + 2 * t;
+    assert.ok(turns(seen[1][i], rocker(crank) - crank) < 1e-3, `${seen[1][i]} at ${t} s`);
+    assert.ok(last === null || Math.abs(seen[1][i] - last) < 0.5, 'no jump where a turn is full');
+    last = seen[1][i];
+  }
+  // A busy machine shows fewer moments of it.
+  assert.ok(seen[0].length > 20 && Math.min(...seen[1]) < -5, `more than a turn back: ${seen[0].length} samples to ${Math.min(...seen[1])}`);
+  await frames(page, 2);
+  await drawn(page, 2);
+  await page.screenshot({ path: `${pictures}/angles.png` });
+  assert.match((await page.locator('.readout:visible').allInnerTexts()).join(), /angle from crank to rocker -\d+°.*angle of coupler/s);
+  // It outlives a reload, sign and all.
+  const about = () => page.evaluate(() => linkwork.traces.measures.filter((m) => m.kind === 'angle').map((m) => [m.name, m.about]));
+  const before = await about();
+  assert.deepEqual(before, [['angle from crank to rocker', [0, 0, 1]], ['angle of coupler', [0, 0, 1]]]);
+  await page.reload();
+  await ready(page);
+  assert.deepEqual(await about(), before);
+  await page.evaluate(() => linkwork.build.toggle(false));
+});
+
+test('zero and sign of what is measured are drawn: the needle is at the value, the tip points where it grows', async () => {
+  await command(page, { do: 'run', on: false });
+  const joints = await page.evaluate(() => {
+    const { app, traces } = linkwork;
+    for (const x of [...traces.measures, ...traces.traces]) traces.remove(x.id);
+    app.scene.joints.forEach((_, j) => traces.coordinate(j, 'r1'));
+    traces.angle(1, 3);
+    return traces.measures.map((m) => m.id);
+  });
+  // Zero by the text: a pin whose two frames have the same axes in the solids' own coordinates is at zero when the solids are turned alike.
+  const turn = () => page.evaluate(() => [0, 1, 2, 3].map((i) => (i === 0 ? 0 : Math.atan2(linkwork.solids.matrices[i].elements[1], linkwork.solids.matrices[i].elements[0]))));
+  const pairs = [[0, 1], [1, 2], [2, 3], [0, 3], [1, 3]];
+  for (const seconds of [0, 0.7, 1.6, 2.4]) {
+    await command(page, { do: 'reset' });
+    if (seconds > 0) await command(page, { do: 'step', count: Math.round(60 * seconds) });
+    await frames(page, 3);
+    await drawn(page, 3);
+    const angles = await turn();
+    for (const [k, id] of joints.entries()) {
+      const [a, b] = pairs[k];
+      const d = await drawnAngle(id, [0, 0, 1]);
+      const wanted = angles[b] - angles[a];
+      assert.ok(turns(d.value, wanted) < 1e-3, `${k} at ${seconds} s: ${d.value} for ${wanted}`);
+      assert.ok(turns(d.needle - d.zero, wanted) < 1e-3, `the needle is that far from the zero line: ${JSON.stringify(d)}`);
+      assert.ok(d.longer, 'the zero line is the longer one');
+      // The tip is across the needle, where the value grows from zero.
+      if (Math.abs(d.value) > 0.1) assert.ok(turns(d.tip, d.needle + (Math.sign(d.value) * Math.PI) / 2) < 0.05, `the tip: ${JSON.stringify(d)}`);
+    }
+  }
+  await page.evaluate(() => [...linkwork.traces.measures].forEach((m) => linkwork.traces.remove(m.id)));
+});
+
 test('freedoms and redundant constraints are told and shown; an arrow can be dragged', async () => {
   await command(page, { do: 'reset' });
   await page.evaluate(() => linkwork.docks.toggle('outline', true));

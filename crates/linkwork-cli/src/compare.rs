@@ -425,9 +425,7 @@ impl Comparison<'_> {
         let part = |x: f64, whole: f64| if whole > 0.0 { x / whole } else { 0.0 };
         let kinetic = self.runs.first().map_or(0.0, |r| r.trace.kinetic);
         let mut energy = over_time("Energy", "E(t) − E(0), J", false, each(&|_, p| p.energy));
-        if kinetic > 0.0 {
-            energy.y_range = Some((-3.0 * kinetic, 3.0 * kinetic));
-        }
+        energy.y_range = energy_range(kinetic, &energy.series);
         let mut charts = vec![
             over_time("Largest gap", "m or rad", true, each(&|_, p| p.gap)),
             energy,
@@ -481,5 +479,36 @@ impl Comparison<'_> {
             series,
             ..Chart::default()
         })
+    }
+}
+
+/// How far the axis of energies may go: three times what is there to be had, or what most runs do. Motors change the energy by much
+/// more than the motion has of it; one run that explodes must not flatten the others.
+fn energy_range(kinetic: f64, series: &[Series]) -> Option<(f64, f64)> {
+    let largest = |s: &Series| s.points.iter().map(|p| p.1.abs()).fold(0.0, f64::max);
+    let mut reached: Vec<f64> = series.iter().map(largest).collect();
+    reached.sort_by(f64::total_cmp);
+    let usual = reached.get(reached.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+    let most = (3.0 * kinetic).max(1.2 * usual);
+    (most > 0.0 && most.is_finite()).then_some((-most, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_of_energies_holds_what_most_runs_do_and_not_the_one_that_explodes() {
+        let run = |y: &[f64]| Series {
+            points: y.iter().enumerate().map(|(i, y)| (i as f64, *y)).collect(),
+            ..Series::default()
+        };
+        // A motor: 2 J of motion, and 20 J of work.
+        let driven = [run(&[0.0, -9.0, -20.0]), run(&[0.0, -9.0, -21.0]), run(&[0.0, 1e9, f64::NAN])];
+        let (low, high) = energy_range(2.0, &driven).expect("a range");
+        assert!((-30.0..=-21.0).contains(&low) && high < 100.0, "{low} {high}");
+        assert_eq!(energy_range(2.0, &[run(&[0.0, 0.1]), run(&[0.0, 1e6])]), Some((-6.0, 6.0)));
+        assert_eq!(energy_range(0.0, &[run(&[0.0])]), None);
+        assert_eq!(energy_range(0.0, &[]), None);
     }
 }

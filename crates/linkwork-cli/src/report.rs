@@ -39,6 +39,8 @@ pub fn figure(x: f64) -> String {
 /// A large number for people: `13 k`, `2.4 M`.
 pub fn magnitude(x: f64) -> String {
     let units = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    // Sums of nothing are minus zero.
+    let x = x + 0.0;
     match units.iter().find(|u| x >= u.0) {
         Some((size, unit)) if x / size < 9.95 => format!("{:.1}{unit}", x / size),
         Some((size, unit)) => format!("{:.0}{unit}", x / size),
@@ -201,6 +203,7 @@ pub fn heading(loaded: &Loaded, paint: Paint) -> String {
 
 /// A number for reading: three digits after the first, without a power of ten while that is short.
 pub fn plain(x: f64) -> String {
+    let x = x + 0.0;
     if x == 0.0 || (1e-3..1e6).contains(&x.abs()) {
         let text = format!("{x:.3}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()

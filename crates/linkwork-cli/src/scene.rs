@@ -181,7 +181,11 @@ impl Lines<'_> {
     /// The name of a joint without what makes it unique: for long lists.
     pub fn short(&self, id: JointId) -> String {
         let name = self.name(id);
-        name.split_once(" (constraint ").map_or(name.clone(), |(short, _)| short.to_owned())
+        match name.split_once(" (constraint ") {
+            // Several may join the same two: the line tells which is meant.
+            Some((solids, _)) => format!("{solids} (line {})", self.joint(id)),
+            None => name,
+        }
     }
 
     /// The name of a solid.

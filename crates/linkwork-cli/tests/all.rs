@@ -4,6 +4,7 @@
 mod common;
 mod contract;
 mod lab;
+mod make;
 mod replay;
 mod run;
 mod scenes;

@@ -421,3 +421,27 @@ fn reports_speak_plainly() {
     assert!(check.contains("implied by the constraints listed after them"), "{check}");
     assert!(check.contains("multiplications per solve"), "{check}");
 }
+
+/// Joints without names were told as `world–p (constraint 2) against world–p`, sums of nothing as `-0`, and one plant as `plants`.
+#[test]
+fn nothing_is_minus_zero_and_joints_without_names_have_lines() {
+    let two =
+        "particle p: mass 1; end\njoint ball; object2 p; end\njoint ball; object2 p; frame1 0.5 0 0; end";
+    let told = linkwork_with(&["check", "-"], two.as_bytes()).stdout;
+    assert!(told.contains("against world–p (line 2)"), "{told}");
+    let empty = linkwork_with(&["check", "-"], b"").stdout;
+    assert!(empty.contains("0 kg of movable solids") && !empty.contains("-0"), "{empty}");
+    for (n, words) in [("1", "Seaweed, 1 plant\n"), ("2", "Seaweed, 2 plants\n")] {
+        assert!(linkwork(&["generate", "seaweed", n]).stdout.contains(words), "{n}");
+    }
+}
+
+/// `reduced` said that it cannot treat the mechanism, and not what of it.
+#[test]
+fn what_a_method_cannot_follow_is_named() {
+    let stiff = "solid a: mass 1; shape sphere 0.1; at 1 0 0; end spring object2 a; hinge 0 0 0  0 0 0; stiffness 1e14; end";
+    let run = linkwork_with(&["run", "-", "--method", "reduced", "--seconds", "0.1"], stiff.as_bytes());
+    let all = run.stdout + &run.stderr;
+    assert!(run.code == 1 && all.contains("springs or dampers are too stiff for this method"), "{all}");
+    assert!(all.contains("`variational`"), "with what helps: {all}");
+}

@@ -144,3 +144,47 @@ fn f28_times_between_two_steps_draw_a_lint() {
     assert_eq!(lints(scene), ["during 0.5001 0.5002", "during 0.701 0.702"]);
     assert_eq!(lints(&format!("{scene} settings step 1e-4; end")), [""; 0]);
 }
+
+/// A start about anything but the centre of mass took a cross product by hand.
+#[test]
+fn velocities_are_those_of_a_point() {
+    let speeds = |clauses: &str| {
+        let m = read(&format!(
+            "scene gravity 0 0 0; end
+             solid a: mass 2; shape capsule 0.05 from 0 0 0 to 1 0 0; at 1 2 3; turn 0 0 1 90 deg; {clauses} end
+             joint top: pin; object2 a; at 1 2 3 axis 0 0 1; end"
+        ));
+        let s = State::new(&m);
+        (s.velocities[1], s.spins[1])
+    };
+    let near =
+        |a: linkwork::math::Vector, b: [f64; 3]| (a - linkwork::math::Vector::from_array(b)).length() < 1e-12;
+    // The centre of mass is half a metre up from the pin.
+    let (v, w) = speeds("velocity 0 0 0 at 0 0 0; spin 0 0 3;");
+    assert!(near(v, [-1.5, 0.0, 0.0]) && near(w, [0.0, 0.0, 3.0]), "{v} {w}");
+    assert!(
+        near(speeds("velocity 1 2 0; spin 0 0 3;").0, [1.0, 2.0, 0.0]),
+        "of the centre where no point is given"
+    );
+    assert!(near(speeds("velocity 1 2 0 at 0.5 0 0; spin 0 0 3;").0, [1.0, 2.0, 0.0]), "which is the same");
+    assert!(near(speeds("velocity 1 2 0 at 1 0 0; spin 0 0 3;").0, [2.5, 2.0, 0.0]), "the far end");
+    assert!(
+        near(speeds("velocity 1 2 0 at 1 0 0;").0, [1.0, 2.0, 0.0]),
+        "without spin all points have the same"
+    );
+    // Nothing of it is against the joint: it turns as it began.
+    let m = read(
+        "scene gravity 0 0 0; end
+         solid a: mass 2; shape capsule 0.05 from 0 0 0 to 1 0 0; velocity 0 0 0 at 0 0 0; spin 0 0 3; end
+         joint top: pin; object2 a; at 0 0 0 axis 0 0 1; end",
+    );
+    let after = run(&m, &State::new(&m), &StepConfig::default(), 60);
+    let spin = after.state.spins[1].z;
+    assert!(!after.is_flagged() && (spin - 3.0).abs() < 1e-6, "{spin}: {}", after.words());
+    let (scene, _) =
+        linkwork::scene::load(
+            "particle p: mass 1; velocity 1 0 0 at 0 0 0; end",
+            &mut |_| Err("none".into()),
+        );
+    assert!(scene.is_none(), "a particle has one point");
+}

@@ -315,3 +315,51 @@ fn a_small_budget_cuts_the_work_and_says_so() {
     assert!(report.gaps.position < 1e-5 && report.grabs[0].gap.position < 1e-3, "{report:?}");
     assert_eq!(replay(&s.log()).unwrap().hash(), s.hash());
 }
+
+/// B6: pulled out of reach the rods of the platform left their sleeves.
+#[test]
+fn a_platform_that_is_pulled_keeps_its_rods_in_their_sleeves() {
+    for mode in [Mode::Dynamic, Mode::Kinematic] {
+        let mut s = open(&scene("stewart"));
+        act(&mut s, Command::Mode { mode });
+        act(&mut s, Command::Run { on: mode == Mode::Dynamic });
+        let plate = named(&s);
+        let from = s.state().pose(s.mechanism(), plate).translation.to_array();
+        let (hand, rotation) = (1, None);
+        act(
+            &mut s,
+            Command::Grab { hand, solid: plate.0.into(), point: [0.0; 3], mode: GripMode::Pin, rotation },
+        );
+        for k in 0..360 {
+            let far = (f64::from(k) * 0.02).min(3.0);
+            let to = match k {
+                0..240 => [from[0] + far, from[1] + far, from[2]],
+                _ => [from[0] - far, from[1] + 1.0, from[2] + 0.5 * far],
+            };
+            act(&mut s, Command::Drag { hand: 1, position: to, rotation: None });
+            s.tick(TICK, &|| 0.0);
+            sleeves(&s, k);
+        }
+        act(&mut s, Command::Release { hand: 1 });
+        for k in 0..240 {
+            s.tick(TICK, &|| 0.0);
+            sleeves(&s, 1000 + k);
+        }
+    }
+}
+
+fn named(s: &Session) -> SolidId {
+    let at = s.mechanism().solids().iter().position(|x| x.name == "plate");
+    SolidId(at.expect("a plate") as u32)
+}
+
+fn sleeves(s: &Session, tick: i32) {
+    for leg in 1..=6 {
+        let m = s.mechanism();
+        let id = m.joints().iter().position(|j| j.name == format!("leg{leg}")).expect("a leg");
+        let t1 = linkwork::readout::read(m, s.state(), linkwork::JointId(id as u32))
+            .find(|c| c.name == "t1")
+            .expect("t1");
+        assert!((-0.26..0.41).contains(&t1.value), "leg {leg} at {} in tick {tick}", t1.value);
+    }
+}

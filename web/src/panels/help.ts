@@ -20,6 +20,7 @@ const KEYS: [string, string][] = [
   ['K', 'kinematic or dynamic'],
   ['Delete', 'delete the selected constraint; in Build also the selected part'],
   ['B', 'build: draw parts; 1 to 0 and - choose a tool, arrows and Enter draw without a mouse'],
+  ['J', 'in Build: ends that meet are joined by pins, or by balls'],
   ['Shift+click', 'in Build: select several parts, to align, group, copy, mirror or delete them'],
   ['Ctrl+D', 'in Build: copy what is selected'],
   ['G L S T P C', 'scenes, parts, settings, text, plots, compare'],

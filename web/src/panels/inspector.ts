@@ -10,12 +10,13 @@ import type { DriveInfo, JointInfo, LimitInfo, SolidInfo } from '../protocol';
 import { type Block, jointBlock, num, nums, setClause, setNumber, solidBlock } from '../scenetext';
 import type { Overlays } from '../view/overlays';
 import { setPose } from '../view/pose-text';
+import { SIZES, sizeTokens } from '../view/size-text';
 import { frameText } from '../view/sketch';
 import type { Solids } from '../view/solids';
 import { wayOf } from './motors';
 
 /** Joints by their pictures. */
-const KINDS: [string, string, string][] = [
+export const KINDS: [string, string, string][] = [
   ['pin', 'Pin: turns about one axis', 'M12 3a6 6 0 1 1 0 12 6 6 0 0 1 0-12zm0 2.500a3.500 3.500 0 1 0 0 7 3.500 3.500 0 0 0 0-7zM11 8h2v2h-2zM3 17h18v2H3z'],
   ['ball', 'Ball: turns every way', 'M12 5a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM5 10a7 7 0 0 0 14 0h2a9 9 0 0 1-8 9v3h-2v-3a9 9 0 0 1-8-9z'],
   ['slider', 'Slider: slides along one axis', 'M2 15h20v2H2zM6 7h12v7H6zm2 2v3h8V9zM2 20h20v1.500H2z'],
@@ -34,6 +35,8 @@ export interface InspectorHooks {
   place: (joint: number, at: THREE.Vector3) => void;
   reach: (solid: number) => void;
   measure: (what: 'speed' | 'coordinate' | 'force', id: number) => void;
+  /** From one part to another; from 0 it is the angle to the level line. */
+  angle: (one: number, two: number) => void;
   say: (words: string) => void;
 }
 
@@ -90,25 +93,17 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     void send(changed);
   };
 
-  /** The sizes of a part of one shape, as its clause has them: words in their order, and where the numbers stand. */
-  const SIZES: Record<string, [string, string][]> = {
-    sphere: [['radius', 'Radius']],
-    cylinder: [['radius', 'Radius'], ['width', 'Width']],
-    box: [['size-x', 'Size x'], ['size-y', 'Size y'], ['size-z', 'Size z']],
-    capsule: [['radius', 'Radius']],
-  };
+  /** The sizes of a part of one shape, as its clause has them. */
   const sizeFields = (solid: SolidInfo, block: Block | null): Node[] => {
-    const shapes = block?.clauses.filter((c) => c.word === 'shape') ?? [];
-    const tokens = shapes[0]?.tokens ?? [];
-    const sizes = SIZES[tokens[1]?.text ?? ''];
-    if (shapes.length !== 1 || !sizes || !tokens.slice(2, 2 + sizes.length).every((t) => Number.isFinite(Number(t.text)))) return [];
-    return sizes.map(([key, label], k) =>
-      number(`inspect-${key}`, label, 'm', Number(tokens[2 + k]!.text), (x) =>
+    const found = sizeTokens(block);
+    return (found?.numbers ?? []).map((token, k) => {
+      const [key, label] = SIZES[found!.type]![k]!;
+      return number(`inspect-${key}`, label, 'm', Number(token.text), (x) =>
         edit(solid.name, (t, b) => {
-          const at = b.clauses.find((c) => c.word === 'shape')!.tokens[2 + k]!;
+          const at = sizeTokens(b)!.numbers[k]!;
           return t.slice(0, at.from) + num(x) + t.slice(at.to);
-        }), 1e-4),
-    );
+        }), 1e-4);
+    });
   };
 
   const solidFields = (id: number): Node[] => {
@@ -154,6 +149,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         { class: 'row' },
         h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
         h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
+        ...(solid.particle ? [] : [h('button', { type: 'button', id: 'inspect-tilt', title: 'Which way it points, from level', onclick: () => hooks.angle(0, id) }, 'Measure its angle')]),
         ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can get to', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
       ),
     ];
@@ -242,6 +238,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         button('inspect-mirror', 'Mirror', 'A mirror image on the other side of x = 0', mirror),
         button('inspect-delete', 'Delete', 'Delete', remove),
       ),
+      ...(ids.length === 2 ? [h('div', { class: 'row' }, button('inspect-between', 'Measure the angle between them', 'From the first to the second part: along bars, along the axes of wheels, along the longest sides of boxes', () => hooks.angle(ids[0]!, ids[1]!)))] : []),
       more(),
     ];
   };

@@ -2,7 +2,8 @@
 
 import type { App } from '../app';
 import { h, icon } from '../dom';
-import { type Build, TOOL_KEYS, TOOLS, type Tool } from '../view/build';
+import { type Build, ENDS, TOOL_KEYS, TOOLS, type Tool } from '../view/build';
+import { KINDS } from './inspector';
 
 const PICTURES: Record<Tool, [string, string]> = {
   select: ['Select and move', 'M5 3l13 10-6 1 4 7-3 1-3-7-5 4z'],
@@ -11,7 +12,7 @@ const PICTURES: Record<Tool, [string, string]> = {
   wheel: ['Wheel', 'M12 2a10 10 0 1 1 0 20 10 10 0 0 1 0-20zm0 2.500a7.500 7.500 0 1 0 0 15 7.500 7.500 0 0 0 0-15zm0 5a2.500 2.500 0 1 1 0 5 2.500 2.500 0 0 1 0-5z'],
   box: ['Box', 'M12 2l9 4.500v11L12 22l-9-4.500v-11zm0 2.500L6.500 7.200 12 10l5.500-2.800zM5 9v7.300l6 3V12zm14 0l-6 3v7.300l6-3z'],
   ball: ['Ball', 'M12 2a10 10 0 1 1 0 20 10 10 0 0 1 0-20zm-3 4a4 4 0 0 0-3 4l2 .4A2.500 2.500 0 0 1 9.600 8z'],
-  pin: ['Pin: to the ground, or two parts together', 'M12 2a4 4 0 0 1 1.500 7.700L18 17h-2.400L12 11l-3.600 6H6l4.500-7.300A4 4 0 0 1 12 2zm0 2.500a1.500 1.500 0 1 0 0 3 1.500 1.500 0 0 0 0-3zM3 18h18v2H3zm1 2h2l-2 3H2zm6 0h2l-2 3H8zm6 0h2l-2 3h-2z'],
+  pin: ['Join: to the ground, or two parts together', 'M12 2a4 4 0 0 1 1.500 7.700L18 17h-2.400L12 11l-3.600 6H6l4.500-7.300A4 4 0 0 1 12 2zm0 2.500a1.500 1.500 0 1 0 0 3 1.500 1.500 0 0 0 0-3zM3 18h18v2H3zm1 2h2l-2 3H2zm6 0h2l-2 3H8zm6 0h2l-2 3h-2z'],
   motor: ['Motor', 'M12 4a8 8 0 1 1-7.700 5.800l2 .5A6 6 0 1 0 12 6v3L7.500 5 12 1zm0 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6z'],
   spring: ['Spring between two points', 'M2 11h3l1.500-5h2l2 9 2-9h2l2 9 1.500-4h4v2h-2.600l-2 6h-2l-2-9-2 9h-2l-2-9-.900 3H2z'],
   trace: ['Trace the path of a point', 'M3 17c3-9 6-9 8-4s4 5 7-3l2 .7c-3.500 9.500-8 9.500-10.800 3.200C7.800 10.500 6.500 13 5 17.600zM19 4a2.500 2.500 0 1 1 0 5 2.500 2.500 0 0 1 0-5z'],
@@ -39,6 +40,12 @@ export function tools(app: App, build: Build): HTMLElement {
     h('option', { value: 'front' }, 'Upright'),
     h('option', { value: 'ground' }, 'Ground'),
   );
+  // What appears where ends meet, by picture.
+  const kinds = ENDS.map((ends) => {
+    const [, words, path] = KINDS.find(([kind]) => kind === ends)!;
+    const label = `Join ends by a ${words.replace(': ', ', which ').toLowerCase()}`;
+    return h('button', { type: 'button', class: 'icon', 'data-ends': ends, 'aria-label': label, 'aria-pressed': 'false', 'aria-keyshortcuts': 'J', title: `${label} (J)`, onclick: () => build.setEnds(ends), onpointerup: quick(() => build.setEnds(ends)) }, icon(path));
+  });
   const of = (...wanted: Tool[]) => wanted.map((tool) => buttons[TOOLS.indexOf(tool)]!);
   const gap = () => h('i', { class: 'gap' });
   const hint = h('p', { class: 'tool-hint' });
@@ -46,13 +53,14 @@ export function tools(app: App, build: Build): HTMLElement {
   const bar = h(
     'div',
     { class: 'toolbar', role: 'toolbar', 'aria-label': 'Build', hidden: true },
-    h('div', { class: 'tool-row' }, ...of('select', 'bar', 'plate', 'wheel', 'box', 'ball'), gap(), ...of('pin', 'motor', 'spring'), gap(), ...of('trace', 'measure'), plane),
+    h('div', { class: 'tool-row' }, ...of('select', 'bar', 'plate', 'wheel', 'box', 'ball'), gap(), ...of('pin', 'motor', 'spring'), gap(), h('span', { class: 'ends', role: 'group', 'aria-label': 'What joins ends that meet' }, ...kinds), gap(), ...of('trace', 'measure'), plane),
     hint,
     spoken,
   );
   const show = () => {
     bar.hidden = !build.on;
     for (const b of buttons) b.setAttribute('aria-pressed', String(b.dataset.tool === build.tool));
+    for (const b of kinds) b.setAttribute('aria-pressed', String(b.dataset.ends === build.ends));
     plane.value = build.ground ? 'ground' : 'front';
     if (hint.textContent !== build.hint) hint.textContent = build.hint;
     // What the keyboard's cursor is at is said; the pointer's has a label of its own.

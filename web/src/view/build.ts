@@ -22,20 +22,23 @@ export const TOOLS = ['select', 'bar', 'plate', 'wheel', 'box', 'ball', 'pin', '
 /** The keys that choose them, in that order. */
 export const TOOL_KEYS = '1234567890-';
 export type Tool = (typeof TOOLS)[number];
+/** What appears where ends meet. */
+export const ENDS = ['pin', 'ball'] as const;
+export type Ends = (typeof ENDS)[number];
 
 /** What each tool asks for next, once nothing, once one point was given. */
 const HINTS: Record<Tool, [string, string]> = {
-  select: ['Drag a part to move it. Select a bar, then drag its ends; select a pin, then drag it. Values are under Parts.', ''],
-  bar: ['Drag from one end of the bar to the other. Ends that meet are pinned together.', 'Now the other end.'],
+  select: ['Drag a part to move it. Select one, then drag its ends, rim or corners; select a pin, then drag it. Values are under Parts.', ''],
+  bar: ['Drag from one end of the bar to the other. Ends that meet are joined.', 'Now the other end.'],
   plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; the first one again closes the plate.'],
   wheel: ['Drag from the middle of the wheel to its rim.', 'Now its rim.'],
   box: ['Drag from one corner of the box to the opposite one.', 'Now the opposite corner.'],
   ball: ['Drag from the middle of the ball outwards.', 'Now its surface.'],
-  pin: ['Click an end to pin it to the ground, or where two parts meet to pin them together.', ''],
+  pin: ['Click an end to join it to the ground, or where two parts meet to join them.', ''],
   motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
   spring: ['Drag from a point on a part to another part, or to the ground, to add a spring.', 'Now the other end: a part, or any point of the ground.'],
   trace: ['Click a point on a part to trace its path.', ''],
-  measure: ['Click two points to measure the distance between them. For angles and forces, select a joint under Parts.', 'Now the other point.'],
+  measure: ['Click two points to measure the distance between them. For angles, speeds and forces, select parts or a joint under Parts.', 'Now the other point.'],
 };
 
 const SNAP = 14;
@@ -54,6 +57,8 @@ export class Build {
   on = false;
   tool: Tool = 'select';
   ground = false;
+  /** Pins turn about the normal of the drawing; balls turn every way, and bars between them may leave its plane. */
+  ends: Ends = 'pin';
   readonly group = new THREE.Group();
   onchange: () => void = () => {};
   hooks: BuildHooks = { trace: () => {}, measure: () => {} };
@@ -134,9 +139,26 @@ export class Build {
     this.onchange();
   }
 
+  /** Joins what is drawn from now on by pins, or by balls. */
+  setEnds(ends: Ends): void {
+    this.ends = ends;
+    this.onchange();
+    this.stage.invalidate();
+  }
+
+  /** The axis of a joint that is made here; a ball has none. */
+  get hinge(): THREE.Vector3 | null {
+    return this.ends === 'ball' ? null : this.plane.n;
+  }
+
   /** Across the drawing. */
   get normal(): THREE.Vector3 {
-    return mainPlane(this.ground ? 'ground' : 'front', this.app.scene?.up ?? 'y', 0).n;
+    return this.axes.n;
+  }
+
+  /** The directions of the plane that is drawn on. */
+  get axes(): Plane {
+    return mainPlane(this.ground ? 'ground' : 'front', this.app.scene?.up ?? 'y', 0);
   }
 
   get hint(): string {
@@ -184,11 +206,15 @@ export class Build {
     return first?.radius ?? nice(6 * this.pixel);
   }
 
+  /** What is seen at a point of the page, as a ray of the scene. */
+  rayAt(x: number, y: number): THREE.Ray {
+    this.ray.setFromCamera(this.stage.toClip(x, y), this.stage.camera);
+    return this.ray.ray.clone().applyMatrix4(this.stage.root.matrixWorld.clone().invert());
+  }
+
   /** From a point of the page to one of the plane. */
   private onPlane(x: number, y: number): THREE.Vector3 | null {
-    this.ray.setFromCamera(this.stage.toClip(x, y), this.stage.camera);
-    const ray = this.ray.ray.clone().applyMatrix4(this.stage.root.matrixWorld.clone().invert());
-    return ray.intersectPlane(new THREE.Plane().setFromNormalAndCoplanarPoint(this.plane.n, this.plane.origin), new THREE.Vector3());
+    return this.rayAt(x, y).intersectPlane(new THREE.Plane().setFromNormalAndCoplanarPoint(this.plane.n, this.plane.origin), new THREE.Vector3());
   }
 
   private flat(p: THREE.Vector3): THREE.Vector3 {
@@ -207,6 +233,12 @@ export class Build {
     return best?.anchor ?? null;
   }
 
+  /** Where something begins or ends that snaps to an anchor: a bar with balls may leave the plane, everything else lies in it. */
+  private onto(anchor: Anchor): Spot {
+    const free = this.tool === 'bar' && this.ends === 'ball';
+    return { at: free ? anchor.at.clone() : this.flat(anchor.at), anchor };
+  }
+
   /** The anchor at a place of the plane, ends first. */
   private anchorAt(at: THREE.Vector3, reach: number): Anchor | null {
     let found: Anchor | null = null;
@@ -216,7 +248,7 @@ export class Build {
 
   private locate(x: number, y: number, touch: boolean, angles: boolean): Spot | null {
     const anchor = this.near(x, y, touch ? SNAP_TOUCH : SNAP);
-    if (anchor) return { at: this.flat(anchor.at), anchor };
+    if (anchor) return this.onto(anchor);
     if (['trace', 'measure', 'pin', 'motor', 'spring'].includes(this.tool)) {
       // A point of a part that is no end of it.
       const hit = this.pick(x, y);
@@ -263,7 +295,8 @@ export class Build {
     const way = p.sub(origin);
     const at = origin.clone().addScaledVector(u, round(way.dot(u))).addScaledVector(v, round(way.dot(v)));
     // Where the lines cross at an end, that end is meant.
-    return { at, anchor: this.anchorAt(at, 0.01 * step) };
+    const anchor = this.anchorAt(at, 0.01 * step);
+    return anchor ? this.onto(anchor) : { at, anchor };
   }
 
   private down(e: PointerEvent): void {
@@ -381,7 +414,9 @@ export class Build {
     let text = scene.text;
     const jointed = tool === 'bar' || tool === 'plate' || tool === 'wheel';
     const ends = tool === 'wheel' ? [spots[0]!] : spots;
-    const lift = plane.n.clone().multiplyScalar(jointed ? pitch * this.layerOf(ends, pitch) : 0);
+    // Parts on pins lie beside each other, balls are in the middle of what they join.
+    const beside = jointed && this.ends === 'pin';
+    const lift = plane.n.clone().multiplyScalar(beside ? pitch * this.layerOf(ends, pitch) : 0);
     const at = spots.map((s) => s.at.clone().add(lift));
     if (plane.floor && (tool === 'box' || tool === 'ball') && this.solids.floor().length === 0) text = withFloor(text, scene.up);
     let part: Part;
@@ -397,7 +432,7 @@ export class Build {
       for (const spot of ends) {
         if (!spot.anchor || met.has(spot.at.toArray().join())) continue;
         met.add(spot.at.toArray().join());
-        text = withJoint(text, 'pin', this.sideOf(spot.anchor.solid), two, spot.anchor.at, plane.n);
+        text = withJoint(text, this.ends, this.sideOf(spot.anchor.solid), two, spot.anchor.at, this.hinge);
       }
     }
     await this.send(text, part.name);
@@ -443,9 +478,9 @@ export class Build {
     const pair = drives ? undefined : solids.flatMap((a, i) => solids.slice(i + 1).map((b) => [a, b] as const)).find(([a, b]) => !joined(a, b) && !this.linked(a, b, at));
     const [one, two] = pair ?? [0, spot.anchor.solid];
     if (one === 0 && joined(0, two) && scene.joints.some((j, i) => j.solids.includes(0) && j.solids.includes(two) && there(new THREE.Vector3().setFromMatrixPosition(this.overlays.frameOf(i, 0)))))
-      return this.app.toast('It is pinned to the ground already.');
+      return this.app.toast('It is joined to the ground here already.');
     await this.send(
-      withJoint(scene.text, 'pin', this.sideOf(one), this.sideOf(two), spot.anchor.what === 'centre' ? at : spot.anchor.at, this.plane.n, drives ? 'drive r1 speed 2' : ''),
+      withJoint(scene.text, drives ? 'pin' : this.ends, this.sideOf(one), this.sideOf(two), spot.anchor.what === 'centre' ? at : spot.anchor.at, drives ? this.plane.n : this.hinge, drives ? 'drive r1 speed 2' : ''),
       null,
       { kind: 'joint', id: scene.joints.length },
     );
@@ -488,6 +523,10 @@ export class Build {
       this.stage.canvas.focus({ preventScroll: true });
       return;
     }
+    if (e.key.toLowerCase() === 'j') {
+      stop();
+      return this.setEnds(this.ends === 'pin' ? 'ball' : 'pin');
+    }
     if (e.key === 'Escape' && this.tool !== 'select') {
       stop();
       if (!this.cancel()) this.choose('select');
@@ -519,7 +558,7 @@ export class Build {
     }
     const anchor = this.anchorAt(at, 0.5 * step);
     // It does not stick: the next press leaves an end behind.
-    this.spot = { at: anchor ? this.flat(anchor.at) : at, anchor };
+    this.spot = anchor ? this.onto(anchor) : { at, anchor };
     this.onchange();
     this.stage.invalidate();
   }

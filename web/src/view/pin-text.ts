@@ -64,7 +64,7 @@ export function barsAt({ scene, matrices }: PinScene, joints: number[]): Bar[] {
 }
 
 /** Three numbers of a clause of a joint: a frame's point, or one of the two points of a constraint. */
-function setPoint(text: string, joint: number, side: 0 | 1, at: THREE.Vector3, axis: THREE.Vector3): string {
+export function setPoint(text: string, joint: number, side: 0 | 1, at: THREE.Vector3, axis: THREE.Vector3): string {
   const block = jointBlock(text, joint);
   if (!block) return text;
   const hinge = block.clauses.find((c) => c.word === 'hinge');

@@ -162,7 +162,7 @@ export class Pins {
     const joined = (other: number) => scene.joints.some((j) => j.solids.includes(other) && j.solids.includes(bar.solid));
     if (onto && onto.solid > 0 && onto.solid !== bar.solid && !joined(onto.solid)) {
       const side = (solid: number, matrix: THREE.Matrix4) => ({ name: scene.solids[solid]!.name, matrix });
-      text = withJoint(text, 'pin', side(onto.solid, this.solids.matrices[onto.solid]!), side(bar.solid, poseAfter(this.pins, bar, way)), onto.at, this.build.normal);
+      text = withJoint(text, this.build.ends, side(onto.solid, this.solids.matrices[onto.solid]!), side(bar.solid, poseAfter(this.pins, bar, way)), onto.at, this.build.hinge);
     }
     if (await this.app.do(command.setText(text))) this.app.select({ kind: 'solid', id: bar.solid });
   }

@@ -120,6 +120,14 @@ function solid(text: string, stem: string, shapes: string[], mass: number, at: T
 export function bar(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vector3, radius: number): Part {
   const way = b.clone().sub(a);
   const length = way.length();
+  const shape = [`capsule ${num(radius)} from 0 0 0 to ${num(length)} 0 0`];
+  const mass = DENSITY * Math.PI * radius ** 2 * length;
+  if (Math.abs(way.dot(plane.n)) > 1e-6 * length) {
+    // Out of the plane: the shortest turn from x.
+    const raw = new THREE.Quaternion().setFromUnitVectors(X(), way.clone().normalize()).toArray();
+    const out = new THREE.Quaternion(...(raw.map((c) => Math.round(c * 1e6) / 1e6) as [number, number, number, number])).normalize();
+    return solid(text, 'bar', shape, mass, a, out, `  orientation ${nums([out.w, out.x, out.y, out.z])};\n`);
+  }
   const angle = Math.atan2(way.dot(plane.v), way.dot(plane.u));
   // Turns are counted from x, which is the plane's own first axis but for faces at a slant.
   const base = new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(plane.u, plane.v, plane.n));
@@ -127,7 +135,7 @@ export function bar(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vecto
   const rounded = (Math.round((angle * 180e5) / Math.PI) / 180e5) * Math.PI;
   const q = straight ? new THREE.Quaternion().setFromAxisAngle(plane.n, rounded) : base.clone().multiply(new THREE.Quaternion().setFromAxisAngle(new THREE.Vector3(0, 0, 1), rounded));
   const clause = straight ? turnText(plane.n, angle) : `  orientation ${nums([q.w, q.x, q.y, q.z])};\n`;
-  return solid(text, 'bar', [`capsule ${num(radius)} from 0 0 0 to ${num(length)} 0 0`], DENSITY * Math.PI * radius ** 2 * length, a, q, clause);
+  return solid(text, 'bar', shape, mass, a, q, clause);
 }
 
 /** A plate with corners: a flat sheet with rounded edges, which pins go through. */

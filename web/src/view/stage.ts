@@ -332,6 +332,10 @@ export class Stage {
     this.atHome = false;
     this.camera.position.add(by);
     this.controls.target.add(by);
+    // Ground, light and shadows go along; the lines of the grid stay where they are.
+    const level = by.clone().setY(0);
+    for (const thing of [this.floor, this.grid, this.sun, this.sun.target]) thing.position.add(level);
+    (this.grid.material.uniforms.middle!.value as THREE.Vector3).add(level);
     this.invalidate();
   }
 

@@ -30,11 +30,13 @@ export interface Measure {
   id: number;
   name: string;
   unit: string;
-  kind: 'distance' | 'coordinate' | 'force' | 'speed';
+  kind: 'distance' | 'angle' | 'coordinate' | 'force' | 'speed';
   a: Place | null;
   b: Place | null;
   joint: string;
   way: LimitInfo['direction'] | null;
+  /** Of an angle: what it is counted about, in the scene. `null`: it has no sign. */
+  about: Vec3 | null;
   value: number;
   times: number[];
   values: number[];
@@ -54,7 +56,7 @@ const STORED = 'linkwork-watched';
 const SCENES = 20;
 
 type Point = { solid: string; local: [number, number, number] };
-type Readout = Pick<Measure, 'name' | 'unit' | 'kind' | 'joint' | 'way'> & { a: Point | null; b: Point | null };
+type Readout = Pick<Measure, 'name' | 'unit' | 'kind' | 'joint' | 'way' | 'about'> & { a: Point | null; b: Point | null };
 interface Kept {
   scene: string;
   points: Point[];
@@ -69,6 +71,23 @@ function kept(): Kept[] {
   } catch {
     return [];
   }
+}
+
+/** Which way a part points, in its own frame. */
+function direction(scene: SceneMessage, solid: number): THREE.Vector3 {
+  const shape = solid === 0 ? undefined : scene.solids[solid]!.shapes.find((s) => !s.wire);
+  const way = new THREE.Vector3(1, 0, 0);
+  if (shape?.type === 'box') way.set(0, 0, 0).setComponent(shape.size!.indexOf(Math.max(...shape.size!)), 1);
+  const own = shape && (shape.type === 'capsule' || shape.type === 'cylinder' || shape.type === 'box') ? shape : null;
+  return own ? way.applyQuaternion(new THREE.Quaternion(...own.pose.slice(3))) : way;
+}
+
+/** The angle from one direction to another; about an axis it has a sign, and is the one nearest to the last. */
+export function between(a: THREE.Vector3, b: THREE.Vector3, about: Vec3 | null, last: number): number {
+  const cross = a.clone().cross(b);
+  if (!about) return Math.atan2(cross.length(), a.dot(b));
+  const angle = Math.atan2(cross.dot(new THREE.Vector3(...about)), a.dot(b));
+  return Number.isFinite(last) ? angle + 2 * Math.PI * Math.round((last - angle) / (2 * Math.PI)) : angle;
 }
 
 export class Traces {
@@ -124,7 +143,7 @@ export class Traces {
     const own: Kept = {
       scene,
       points: this.traces.map((t) => point(t.place)),
-      readouts: this.measures.map(({ name, unit, kind, joint, way, a, b }) => ({ name, unit, kind, joint, way, a: a && point(a), b: b && point(b) })),
+      readouts: this.measures.map(({ name, unit, kind, joint, way, about, a, b }) => ({ name, unit, kind, joint, way, about, a: a && point(a), b: b && point(b) })),
     };
     try {
       sessionStorage.setItem(STORED, JSON.stringify([own, ...kept().filter((k) => k.scene !== scene)].slice(0, SCENES)));
@@ -141,7 +160,7 @@ export class Traces {
     for (const p of own.points) if (there(p)) this.begin(p.solid, new THREE.Vector3(...p.local));
     for (const r of own.readouts) {
       const joined = r.joint === '' || scene.joints.some((j) => j.name === r.joint);
-      if (there(r.a) && there(r.b) && joined) this.pinned({ ...r, a: place(r.a), b: place(r.b) });
+      if (there(r.a) && there(r.b) && joined) this.pinned({ ...r, about: r.about ?? null, a: place(r.a), b: place(r.b) });
     }
   }
 
@@ -194,22 +213,35 @@ export class Traces {
   }
 
   distance(a: Place, b: Place): void {
-    this.add({ name: `${a.solid} to ${b.solid}`, unit: 'm', kind: 'distance', a, b, joint: '', way: null });
+    this.add({ name: `${a.solid} to ${b.solid}`, unit: 'm', kind: 'distance', a, b, joint: '', way: null, about: null });
   }
 
   speed(solid: number, local: THREE.Vector3): void {
     const name = this.app.scene!.solids[solid]!.name;
-    this.add({ name: `speed of ${name}`, unit: 'm/s', kind: 'speed', a: { solid: name, local }, b: null, joint: '', way: null });
+    this.add({ name: `speed of ${name}`, unit: 'm/s', kind: 'speed', a: { solid: name, local }, b: null, joint: '', way: null, about: null });
   }
 
   coordinate(joint: number, way: LimitInfo['direction']): void {
     const { name } = this.app.scene!.joints[joint]!;
-    this.add({ name: `${way[0] === 'r' ? 'angle' : 'travel'} of ${name}`, unit: way[0] === 'r' ? 'rad' : 'm', kind: 'coordinate', a: null, b: null, joint: name, way });
+    this.add({ name: `${way[0] === 'r' ? 'angle' : 'travel'} of ${name}`, unit: way[0] === 'r' ? 'rad' : 'm', kind: 'coordinate', a: null, b: null, joint: name, way, about: null });
+  }
+
+  /**
+   * The angle from one part to another, or to the level line of the scene (part 0): of bars along them, of wheels along their axes, of boxes
+   * along their longest side. Where both lie in the plane of the scene it counts turns and has a sign, otherwise it is between 0 and 180 degrees.
+   */
+  angle(one: number, two: number): void {
+    const scene = this.app.scene!;
+    const n = new THREE.Vector3(0, scene.up === 'z' ? -1 : 0, scene.up === 'z' ? 0 : 1);
+    const flat = [one, two].every((i) => Math.abs(direction(scene, i).transformDirection(this.solids.matrices[i] ?? new THREE.Matrix4()).dot(n)) < 1e-3);
+    const place = (i: number): Place => ({ solid: scene.solids[i]!.name, local: new THREE.Vector3(...scene.solids[i]!.center) });
+    const name = one === 0 ? `angle of ${scene.solids[two]!.name}` : `angle from ${scene.solids[one]!.name} to ${scene.solids[two]!.name}`;
+    this.add({ name, unit: 'rad', kind: 'angle', a: place(one), b: place(two), joint: '', way: null, about: flat ? n.toArray() : null });
   }
 
   force(joint: number): void {
     const { name } = this.app.scene!.joints[joint]!;
-    this.add({ name: `force of ${name}`, unit: 'N', kind: 'force', a: null, b: null, joint: name, way: null });
+    this.add({ name: `force of ${name}`, unit: 'N', kind: 'force', a: null, b: null, joint: name, way: null, about: null });
   }
 
   remove(id: number): void {
@@ -287,7 +319,19 @@ export class Traces {
       const joint = this.jointOf(m.joint);
       const found = f.forces.find((x) => x.joint === joint);
       m.value = found ? Math.hypot(...found.force) : 0;
+    } else if (m.kind === 'angle') {
+      const [a, b] = [this.pointing(m.a!, f.poses), this.pointing(m.b!, f.poses)];
+      if (a && b) m.value = between(a, b, m.about, m.value);
     } else m.value = this.turned(m, f);
+  }
+
+  /** Which way a part points by the poses of a frame. */
+  private pointing(place: Place, poses: ArrayLike<number>): THREE.Vector3 | null {
+    const i = this.solidOf(place.solid);
+    if (i < 0) return null;
+    const k = 7 * (i - 1);
+    const way = direction(this.app.scene!, i);
+    return i === 0 ? way : way.applyQuaternion(new THREE.Quaternion(poses[k + 3], poses[k + 4], poses[k + 5], poses[k + 6]));
   }
 
   /** A joint's coordinate by the poses of a frame; turns are counted. */
@@ -368,6 +412,9 @@ export class Traces {
         for (const p of [a, b]) this.dots.dot(p, 1.8 * r, ink);
         at = a.add(b).multiplyScalar(0.5);
       }
+    } else if (m.kind === 'angle') {
+      at = here(m.b);
+      if (at && this.app.frame) this.corner(m, at, r, ink);
     } else if (m.kind === 'speed') {
       at = here(m.a);
       if (at) this.dots.dot(at, 1.8 * r, ink);
@@ -398,7 +445,6 @@ export class Traces {
   private dial(m: Measure, joint: number, r: number, ink: THREE.Color): void {
     const frame = this.overlays.frameOf(joint, 0);
     const k = Number(m.way![1]) - 1;
-    const size = 16 * r;
     const put = (v: THREE.Vector3) => v.applyMatrix4(frame);
     if (m.way![0] === 't') {
       const on = (x: number) => put(new THREE.Vector3().setComponent(k, x));
@@ -407,10 +453,24 @@ export class Traces {
       return this.tip(on(m.value), on(m.value + Math.sign(m.value || 1)).sub(on(m.value)), r, ink);
     }
     const [a, b] = [(k + 1) % 3, (k + 2) % 3];
-    const on = (angle: number, far = size) => put(new THREE.Vector3().setComponent(a, far * Math.cos(angle)).setComponent(b, far * Math.sin(angle)));
-    const centre = put(new THREE.Vector3());
-    const whole = 2 * Math.PI;
-    const value = Number.isFinite(m.value) ? m.value % whole : 0;
+    this.arc(put(new THREE.Vector3()), (angle, far) => put(new THREE.Vector3().setComponent(a, far * Math.cos(angle)).setComponent(b, far * Math.sin(angle))), m.value, r, ink);
+  }
+
+  /** The angle of two parts, at the second one: zero is where the first one points. */
+  private corner(m: Measure, at: THREE.Vector3, r: number, ink: THREE.Color): void {
+    const [a, b] = [this.pointing(m.a!, this.app.frame!.poses), this.pointing(m.b!, this.app.frame!.poses)];
+    if (!a || !b) return;
+    const up = m.about ? new THREE.Vector3(...m.about) : a.clone().cross(b);
+    if (up.length() < 1e-9) return;
+    const across = up.normalize().cross(a);
+    this.arc(at, (angle, far) => at.clone().addScaledVector(a, far * Math.cos(angle)).addScaledVector(across, far * Math.sin(angle)), m.value, r, ink);
+  }
+
+  /** Zero as the longer line, the angle as an arc with a tip. */
+  private arc(centre: THREE.Vector3, place: (angle: number, far: number) => THREE.Vector3, angle: number, r: number, ink: THREE.Color): void {
+    const size = 16 * r;
+    const on = (x: number, far = size) => place(x, far);
+    const value = Number.isFinite(angle) ? angle % (2 * Math.PI) : 0;
     this.bars.bar(centre, on(0, 1.25 * size), 0.45 * r, ink);
     this.bars.bar(centre, on(value), 0.45 * r, ink);
     const pieces = Math.max(2, Math.ceil(Math.abs(value) / 0.15));

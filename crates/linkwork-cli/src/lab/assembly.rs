@@ -160,7 +160,13 @@ pub fn budget(bench: &Bench) -> Result<Found, Failure> {
         bench.at(format!("{how}, {solver}"));
         let (gaps, spent, seconds) = attempt(how, solver, p.solver_iterations)?;
         let last = gaps.last().copied().unwrap_or(f64::NAN);
-        let mut case = Case::new(format!("the correction is {how}"), solver.clone());
+        let mut case = Case::new(
+            match how.as_str() {
+                "ours" => "our correction is used, not the printed one".to_owned(),
+                _ => format!("the {how} correction is used"),
+            },
+            solver.clone(),
+        );
         case.add("gap", last);
         case.add("start gap", gaps[0]);
         case.add("seconds", seconds);

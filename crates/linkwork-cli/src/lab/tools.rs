@@ -232,7 +232,7 @@ pub struct Corrector {
 pub struct Budget<'a> {
     /// Geometric iterations.
     pub iterations: usize,
-    /// Iterations of the solver in each.
+    /// Solver iterations in each.
     pub solver_iterations: usize,
     /// Good enough, metres and radians.
     pub tolerance: f64,

@@ -69,7 +69,7 @@ pub fn scene(session: &Session, revision: u32, name: &str, file: Option<&str>, n
     json!({
         "event": "scene",
         "revision": revision,
-        "title": s.title.clone().unwrap_or_else(|| name.to_owned()),
+        "title": s.title.clone().unwrap_or_else(|| stem(name)),
         "name": name,
         "file": file,
         "up": if s.up == Up::Z { "z" } else { "y" },
@@ -290,6 +290,13 @@ fn kind(joint: &Joint) -> &'static str {
         }
         Joint { lock, .. } => known.iter().find(|k| k.0 == lock.0).map_or("lock", |k| k.1),
     }
+}
+
+/// A file without folders and ending.
+fn stem(name: &str) -> String {
+    std::path::Path::new(name)
+        .file_stem()
+        .map_or_else(|| name.to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
 /// Complaints as the page's editor wants them, with the place of their end.

@@ -556,9 +556,10 @@ impl Driver {
             }
             Some(News::Unreadable(why)) => self.tell_file(false, &why, Vec::new()),
             Some(News::Text(text)) => {
-                if self.reload(&name, text.clone())
-                    && let Some(watch) = &mut self.watch
-                {
+                // Where nothing is on show yet, a text with errors is handed out to be mended.
+                let mend = self.session.text().is_empty();
+                let good = self.reload(&name, text.clone());
+                if let Some(watch) = self.watch.as_mut().filter(|_| good || mend) {
                     watch.take(text);
                     self.tell_settings();
                 }
@@ -578,6 +579,7 @@ impl Driver {
 
     /// Makes a text the scene's, with mesh files as they are now.
     fn reload(&mut self, what: &str, text: String) -> bool {
+        let mend = self.session.text().is_empty().then(|| text.clone());
         match self.apply(Command::SetText { text }) {
             Ok(_) => {
                 if let Some(watch) = &mut self.watch {
@@ -587,16 +589,26 @@ impl Driver {
                 true
             }
             Err(why) => {
-                let words = format!("{what} has errors; still running the last good version");
-                self.tell_file(false, &words, why.diagnostics);
+                let then = if mend.is_some() {
+                    "mend them here or in your editor"
+                } else {
+                    "still running the last good version"
+                };
+                self.tell_text(false, &format!("{what} has errors; {then}"), why.diagnostics, mend);
                 false
             }
         }
     }
 
     fn tell_file(&mut self, ok: bool, words: &str, diagnostics: Vec<Value>) {
+        self.tell_text(ok, words, diagnostics, None);
+    }
+
+    /// With the text itself where nothing else is on show.
+    fn tell_text(&mut self, ok: bool, words: &str, diagnostics: Vec<Value>, text: Option<String>) {
         self.file_ok = ok;
-        let told = json!({ "event": "file", "ok": ok, "message": words, "diagnostics": diagnostics });
+        let told =
+            json!({ "event": "file", "ok": ok, "message": words, "diagnostics": diagnostics, "text": text });
         self.hub.file.send_replace(message(told));
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 const AHEAD: u32 = 300;
 const EVERY: u32 = 12;
 /// No longer than this: large scenes are shown as they begin.
-const PATIENCE: Duration = Duration::from_millis(800);
+const PATIENCE: Duration = Duration::from_millis(2000);
 /// A reach is searched for no longer than this: what was found by then is shown.
 const REACH_PATIENCE: Duration = Duration::from_secs(60);
 /// Larger scenes are not told: their size hardly changes, and the message would be long.

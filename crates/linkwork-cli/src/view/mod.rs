@@ -74,14 +74,20 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let mut granted = Vec::new();
     let (text, source) = match &args.scene {
         Some(path) => {
-            let loaded = scene::load(path)?;
-            granted.clone_from(&loaded.meshes);
             // What came through a pipe cannot be read again.
-            let source = match path == Path::new("-") || !path.is_file() {
-                true => Source::Named(loaded.name),
-                false => Source::File(path.clone()),
-            };
-            (loaded.text, source)
+            let file = path != Path::new("-") && path.is_file();
+            match scene::load(path) {
+                Ok(loaded) => {
+                    granted.clone_from(&loaded.meshes);
+                    (loaded.text, if file { Source::File(path.clone()) } else { Source::Named(loaded.name) })
+                }
+                // The first look at the file finds its mistakes, and the page shows them beside its text.
+                Err(Failure::Scene { .. }) if file => {
+                    terminal::note("the viewer opens it to be mended: it runs as soon as it has no errors");
+                    (String::new(), Source::File(path.clone()))
+                }
+                Err(failure) => return Err(failure),
+            }
         }
         None => {
             let text = gallery::text(DEFAULT).ok_or_else(|| Failure::failed("the gallery is empty"))?;

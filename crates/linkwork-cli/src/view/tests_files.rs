@@ -33,6 +33,13 @@ impl Drop for Folder {
     }
 }
 
+/// A server on a file that has errors.
+fn serve_broken(path: &Path) -> Server {
+    let session = Session::open("", &mut |_| Err("none".into())).unwrap_or_else(|_| panic!("an empty scene"));
+    let started = Server::start(session, Source::File(path.to_owned()), None, 0, false, Bounds::default());
+    started.unwrap_or_else(|_| panic!("no server"))
+}
+
 /// A server on a file.
 fn serve(path: &Path) -> Server {
     let text = std::fs::read_to_string(path).expect("text");
@@ -87,6 +94,45 @@ fn a_changed_file_is_read_again_and_a_broken_one_is_not() {
         assert_eq!(act(&mut page, 1, edit).await["event"], "done");
         assert_eq!(save(&mut page, 2, json!({})).await["event"], "done");
         assert_eq!(std::fs::read_to_string(&path).expect("text"), ball(6));
+    });
+}
+
+/// `view typo.lw` ended with the complaints; now they are shown beside the text, and the file runs once it is mended.
+#[test]
+fn a_file_that_is_broken_from_the_start_is_handed_out_to_be_mended() {
+    let folder = Folder::new("mend");
+    let broken = "solid a: mas 1; shape sphere 0.1; end";
+    let path = folder.put("typo.lw", broken);
+    let server = serve_broken(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        let told = file(&mut page, false).await;
+        assert_eq!(told["text"], broken, "{told}");
+        assert!(told["diagnostics"][0]["message"].as_str().is_some_and(|m| m.contains("mas")), "{told}");
+        // Mended in the page: it goes back into the file without a question, since this is what was shown.
+        let edit = json!({ "do": "set-text", "text": ball(3) });
+        assert_eq!(act(&mut page, 1, edit).await["event"], "done");
+        assert_eq!(save(&mut page, 2, json!({})).await["event"], "done");
+        // Who comes now is told that all is well.
+        let mut late = connect(&server).await;
+        file(&mut late, true).await;
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), ball(3));
+        // From now on the last good version goes on.
+        folder.put("typo.lw", broken);
+        let told = file(&mut late, false).await;
+        assert!(
+            told["text"].is_null() && told["message"].as_str().is_some_and(|m| m.contains("last good")),
+            "{told}"
+        );
+    });
+    // Mended in the editor.
+    folder.put("typo.lw", broken);
+    let server = serve_broken(&path);
+    run(async {
+        let mut page = connect(&server).await;
+        file(&mut page, false).await;
+        folder.put("typo.lw", &ball(7));
+        while event(&mut page, "scene").await["solids"][1]["mass"] != 7.0 {}
     });
 }
 

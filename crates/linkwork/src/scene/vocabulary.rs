@@ -91,6 +91,7 @@ const AT: ClauseWords = once("at", "at X Y Z");
 const TURN: ClauseWords = once("turn", "turn X Y Z ANGLE");
 const ORIENTATION: ClauseWords = once("orientation", "orientation W X Y Z");
 const VELOCITY: ClauseWords = once("velocity", "velocity X Y Z");
+const POINT_VELOCITY: ClauseWords = once("velocity", "velocity X Y Z [at X Y Z]");
 const KERNEL: ClauseWords = once("kernel", "kernel dynamic | fixed | trajectory NAME");
 const MASS: ClauseWords = once("mass", "mass M");
 const MATERIAL: ClauseWords = once("material", "material NAME");
@@ -170,7 +171,7 @@ pub const BLOCKS: &[BlockWords] = &[
             AT,
             TURN,
             ORIENTATION,
-            VELOCITY,
+            POINT_VELOCITY,
             SPIN,
             MATERIAL,
             COLLIDE,

@@ -132,7 +132,7 @@ pub enum Rejected {
     TooLong,
     /// The length of the step is not a positive finite number.
     BadStep,
-    /// The method cannot treat this mechanism.
+    /// Springs or dampers are so stiff that the explicit scheme of `reduced` would need more pieces than it may take.
     Unsupported,
 }
 
@@ -143,7 +143,9 @@ impl Rejected {
             Rejected::NotFinite => "the numbers left the range of arithmetic",
             Rejected::TooLong => "the step is too long for the method",
             Rejected::BadStep => "the length of the step is not a positive number",
-            Rejected::Unsupported => "the method cannot treat this mechanism",
+            Rejected::Unsupported => {
+                "springs or dampers are too stiff for this method: take a shorter step, or `variational`"
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ type Point = [f64; 3];
 const SOLIDS: usize = 19;
 /// Distance between neighbours of a row, as a share of a body of height 1.75.
 const SPACING: f64 = 1.0;
-/// How far each row floats above the hands that shall carry it.
+/// How far each row floats above the hands that will carry it.
 const LIFT: f64 = 0.12;
 
 /// `n` acrobats in a pyramid: the largest complete rows first, each row one shorter than the one below. Every foot of an

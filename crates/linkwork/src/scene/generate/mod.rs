@@ -245,7 +245,7 @@ pub fn seaweed(n: usize) -> Result<String, String> {
     at_least(&[("plants", n, 1)])?;
     limit(n.checked_mul(36))?;
     let mut t = header(
-        &format!("Seaweed, {n} plants"),
+        &format!("Seaweed, {n} plant{}", if n == 1 { "" } else { "s" }),
         "Faure 1999, Figure 4: plants of 36 solids without any loop, each rooted in the sea floor.\n   Two of them have \
          216 scalar constraints. The water carries them: gravity points up, weakly.",
         &format!("seaweed {n}"),

@@ -17,6 +17,7 @@ use crate::solid::{Collide, DEFAULT_BALL_RADIUS, Kernel, MassProperties, Mobilit
 #[derive(Default)]
 struct Parts {
     kernel: Option<Kernel>,
+    particle: bool,
     shapes: Vec<PlacedShape>,
     mass: Option<f64>,
     mass_span: Span,
@@ -24,7 +25,8 @@ struct Parts {
     inertia: Option<(Matrix, Span)>,
     center: Option<Vector>,
     pose: PoseClauses,
-    velocity: Option<Vector>,
+    /// And the point of the solid that has it, in its own axes; the centre of mass where none is given.
+    velocity: Option<(Vector, Option<Vector>)>,
     spin: Option<Vector>,
     material: Option<MaterialId>,
     collide: Collide,
@@ -43,7 +45,7 @@ impl<'x, 't> Lowering<'x, 't> {
 
     fn solid_or_particle(&mut self, block: &Block, words: &'static BlockWords, particle: bool) {
         let (list, seen) = self.clauses(block, words);
-        let mut parts = Parts::default();
+        let mut parts = Parts { particle, ..Parts::default() };
         for clause in &list {
             self.solid_clause(&mut parts, words, clause);
         }
@@ -57,6 +59,12 @@ impl<'x, 't> Lowering<'x, 't> {
             Kernel::Scripted(id) => self.scripted_pose(id),
             _ => parts.pose.pose(),
         };
+        let spin = parts.spin.unwrap_or(Vector::ZERO);
+        let velocity = parts.velocity.map_or(Vector::ZERO, |(velocity, point)| match point {
+            // From the point to the centre of mass, which the state has.
+            Some(point) => velocity + spin.cross(pose.rotation * (mass.center - point)),
+            None => velocity,
+        });
         let solid = Solid {
             name: String::new(),
             kernel,
@@ -64,8 +72,8 @@ impl<'x, 't> Lowering<'x, 't> {
             mass,
             shapes: parts.shapes,
             pose,
-            velocity: parts.velocity.unwrap_or(Vector::ZERO),
-            spin: parts.spin.unwrap_or(Vector::ZERO),
+            velocity,
+            spin,
             material: parts.material,
             collide: parts.collide,
             mobility: parts.mobility,
@@ -146,7 +154,15 @@ impl<'x, 't> Lowering<'x, 't> {
             }
             "center" => parts.center = self.read(words, c, |r| r.vector("a point x y z", Quantity::Length)),
             "velocity" => {
-                parts.velocity = self.read(words, c, |r| r.vector("a velocity x y z", Quantity::Length));
+                let particle = parts.particle;
+                parts.velocity = self.read(words, c, |r| {
+                    let velocity = r.vector("a velocity x y z", Quantity::Length)?;
+                    let point = match !particle && r.skip_word("at") {
+                        true => Some(r.vector("a point x y z", Quantity::Length)?),
+                        false => None,
+                    };
+                    Some((velocity, point))
+                });
             }
             "spin" => {
                 parts.spin = self.read(words, c, |r| r.vector("a spin x y z", Quantity::AngularSpeed));
