@@ -176,7 +176,7 @@ impl Soft {
     }
 
     fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
-        let through = !found && !(self.keeps_out() && self.keeps_limits(c));
+        let through = !found && (!self.keeps_out() || !self.keeps_limits(c));
         let gained = through || self.careful && self.has_gained(held);
         if gained {
             self.hold_back(held, c);
