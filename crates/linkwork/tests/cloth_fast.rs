@@ -75,8 +75,7 @@ fn throw(n: usize, t: &Thrown, speed: f64, at: [f64; 2]) -> (f64, f64, f64) {
     let (mut s, mut w) = (State::new(&m), Workspace::default());
     let c = StepConfig { sleep: false, ..StepConfig::default() };
     let began = energy(&m, &s).total();
-    let (mut nearest, mut excess, mut made, mut least, mut unsolved) =
-        (f64::INFINITY, 0.0_f64, 0.0_f64, began, 0);
+    let (mut nearest, mut excess, mut made, mut least) = (f64::INFINITY, 0.0_f64, 0.0_f64, began);
     let frames = if speed > 10.0 {
         8
     } else if speed > 2.0 {
