@@ -3,6 +3,7 @@
 
 mod classics;
 mod cloth;
+mod cloth_fast;
 mod cloth_forms;
 mod cloth_hostile;
 mod cloth_pins;

@@ -249,3 +249,22 @@ fn the_clause_and_the_films() {
     let more = 3 * 24 * 41 * lost;
     assert!(lost > 0 && with >= without + more && with < without + more + 4096, "{lost}: {with} {without}");
 }
+
+/// A ball that rolls beside the border of a torn sheet, where faces lie between vertices that are held: their nearest point had nothing
+/// that moves, a row without give was as stiff as no number is, and four seconds into this scene no step was short enough.
+#[test]
+fn a_ball_rolls_along_a_held_border() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/rip.lw")).unwrap();
+    let m = mechanism(&text);
+    let (mut s, mut w) = (State::new(&m), Workspace::default());
+    let before = energy(&m, &s).total();
+    for k in 0..600 {
+        let r = step(&m, &mut s, &mut w, &awake());
+        assert!(r.rejected.is_none(), "step {k}: {r:?}");
+        assert_eq!(r.soft.unsolved, 0, "step {k}: {r:?}");
+        assert!(energy(&m, &s).total() < before * 1.01, "step {k}");
+    }
+    let ball = m.find("ball").unwrap().index();
+    assert!(s.torn.len() > 20, "{}", s.torn.len());
+    assert!(s.centers[ball].z < -0.1, "it went through: {}", s.centers[ball]);
+}

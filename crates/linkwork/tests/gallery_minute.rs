@@ -19,6 +19,7 @@ const RESTS: &[(&str, &str)] = &[
     ("mesh5", "a net without gravity, to be pulled at"),
     ("ragdoll", "it has fallen down the stairs"),
     ("ribbon", "it has folded up"),
+    ("rip", "the ball is through, and what is left of the sheet hangs"),
     ("stack", "it stands"),
     ("trampoline", "the balls lie in their hollow"),
 ];

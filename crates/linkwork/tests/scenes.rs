@@ -72,6 +72,7 @@ const SCENES: &[Expected] = &[
     scene("ragdoll", [15, 12, 44], 34, 0),
     scene("reach", [7, 5, 23], 1, 10),
     scene("ribbon", [105, 0, 0], 312, 0),
+    scene("rip", [125, 0, 0], 249, 0),
     scene("runner", [16, 18, 90], 6, 0),
     scene("sarrus", [6, 6, 30], 1, 0),
     scene("scissor-lift", [9, 13, 65], 1, 0),

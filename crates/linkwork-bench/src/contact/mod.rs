@@ -4,6 +4,7 @@ mod peer;
 mod scenes;
 mod yardstick;
 
+use crate::machine::thread_time;
 use crate::scenes::DT;
 use crate::table::{Cell, Table, ms, sci, text};
 use linkwork::{State, StepConfig, Workspace, step};
@@ -28,13 +29,6 @@ struct Run {
     /// How far the solid that went farthest is from where it was, at the end.
     moved: f64,
     frames: usize,
-}
-
-/// Seconds that this thread has run, as the scheduler counts them. It looks once in a few milliseconds, so only sums over many
-/// frames mean something; on a machine that others use they mean more than the clock on the wall.
-fn thread_time() -> Option<f64> {
-    let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    line.split_whitespace().next()?.parse::<f64>().ok().map(|ns| 1e-9 * ns)
 }
 
 /// Time on the wall and of the thread that something takes.

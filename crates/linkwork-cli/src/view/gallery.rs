@@ -12,7 +12,7 @@ struct Scenes;
 
 /// What a hand can do with each scene, the inviting ones first, and the figure it stands for. What the files themselves
 /// say under `Try:` is about their text and the command line.
-const TRY: [(&str, &str, &str); 63] = [
+const TRY: [(&str, &str, &str); 64] = [
     (
         "fourbar",
         "",
@@ -69,6 +69,11 @@ const TRY: [(&str, &str, &str); 63] = [
         "flag",
         "",
         "watch it flap. Hold it by a corner and let go; make the wind stronger, or still, under Settings.",
+    ),
+    (
+        "rip",
+        "",
+        "press Space: the ball tears its way. Step back, and the sheet is whole; pull the rest apart by hand.",
     ),
     (
         "trampoline",

@@ -22,8 +22,8 @@
 //! impulses of their own after it.
 //!
 //! **Where something touches**, stiff springs take the length at the end alone and act before the middle alone (`dampen`), and
-//! Newton's method starts from where the step began: `Phi` falling from there is energy that is never gained, however early
-//! it ends.
+//! Newton's method starts from where the step began. At its least value nothing is gained; ended early it may be, so that the energy
+//! of the motion is looked at, and what gained is held back.
 //!
 //! Newton's method ends where corrections are small, and what it left would be a force from nowhere: `keep_momentum` takes
 //! its sum and its torque back as a motion of the whole, so that momenta are kept to rounding at any accuracy.
@@ -239,9 +239,11 @@ pub(crate) struct Soft {
     careful: bool,
     /// How far vertices may be from where surfaces were looked at.
     strays: f64,
-    /// `Phi` without limits and contacts: as it is, and if nothing moved in this step.
+    /// `Phi` without limits and contacts; and what springs have at the start, in the same measure.
     plain: f64,
     standing: f64,
+    /// `Phi` if nothing moved in this step.
+    standing_still: f64,
     /// Kinetic energy when the step began, and that of falling for a step; a share of that of the guests.
     energy: f64,
     /// Length of the shortest spring.

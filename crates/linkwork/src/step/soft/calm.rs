@@ -14,13 +14,12 @@ use super::factor::times;
 use super::momentum::Piece;
 use super::{NONE, Soft};
 use crate::math::{Matrix, Vector};
-use crate::rows::Masses;
 use crate::state::State;
 
 impl Soft {
     /// Damps the modes that the step cannot show.
-    pub fn calm(&mut self, s: &mut State, masses: &Masses) {
-        if !self.factor.is_ready() {
+    pub fn calm(&mut self, s: &mut State) {
+        if !self.factor.is_ready() || (self.contacts.has_guests() && !self.contacts.bordered) {
             return;
         }
         // `before` and `touching` are done with: what is damped, once and twice.
@@ -29,21 +28,17 @@ impl Soft {
         for (n, i) in self.solids.iter().enumerate() {
             once[n] = s.velocities[*i as usize];
         }
-        self.stiff_part(&mut once, Some(s));
+        let mut guests = self.guest_speeds(s);
+        self.stiff_part(&mut once, &mut guests, Some(s));
         twice.clone_from(&once);
-        self.stiff_part(&mut twice, None);
-        if twice.iter().all(|v| v.is_finite()) {
+        let mut guests_twice = guests.clone();
+        self.stiff_part(&mut twice, &mut guests_twice, None);
+        if twice.iter().all(|v| v.is_finite()) && guests_twice.iter().all(|v| v.is_finite()) {
             once.iter_mut().zip(&twice).for_each(|(a, b)| *a -= *b);
-            for near in self.contacts.near.iter().filter(|n| n.acts && n.guest != NONE) {
-                // What a surface takes from a vertex, its solid gets.
-                let p = times(&near.block, near.of(&once));
-                let i = self.contacts.guests[near.guest as usize].solid;
-                s.velocities[i] += p * masses.inverse_mass(i);
-                s.spins[i] += masses.inverse_inertia(i) * near.arm.cross(p);
-            }
             for (n, i) in self.solids.iter().enumerate() {
                 s.velocities[*i as usize] -= twice[n];
             }
+            self.slow_guests(s, &guests_twice);
             for piece in &self.pieces {
                 let (center, speed, spin) = self.taken(piece, &once, &twice);
                 for &n in &piece.nodes {
@@ -54,8 +49,9 @@ impl Soft {
         (self.before, self.touching) = (once, twice);
     }
 
-    /// `v = A^-1 K v`, held ends and surfaces moving as they do in a state, or not at all.
-    fn stiff_part(&mut self, v: &mut [Vector], s: Option<&State>) {
+    /// `v = A^-1 K v`, held ends and surfaces moving as they do in a state, or not at all. Guests are part of it: taken for surfaces that
+    /// go their way, and given afterwards what those take, a ball in a taut sheet was spun faster by every step.
+    fn stiff_part(&mut self, v: &mut [Vector], guests: &mut [f64], s: Option<&State>) {
         let mut right = std::mem::take(&mut self.right);
         right.fill(0.0);
         let held = |i: usize| s.map_or(Vector::ZERO, |s| s.velocities[i]);
@@ -75,11 +71,14 @@ impl Soft {
             add(line.nodes[1], -f);
         }
         for near in self.contacts.near.iter().filter(|n| n.acts) {
-            let carried = s.map_or(Vector::ZERO, |s| self.carried(near, s));
+            let carried = s.filter(|_| near.guest == NONE).map_or(Vector::ZERO, |s| self.carried(near, s));
             let f = times(&near.block, near.of(v) - carried);
             near.in_matrix().for_each(|(n, w)| add(n as u32, f * w));
         }
+        self.add_guests_pull(&mut right, v, guests);
         self.factor.solve(&mut right);
+        self.answer_guests(&mut right);
+        guests.copy_from_slice(&self.contacts.small[..guests.len()]);
         for (v, r) in v.iter_mut().zip(right.chunks_exact(3)) {
             *v = Vector::new(r[0], r[1], r[2]);
         }

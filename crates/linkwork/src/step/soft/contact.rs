@@ -19,6 +19,8 @@ use std::sync::Arc;
 const STIFFER: f64 = 20.0;
 /// The same for large sheets: what is less stiff takes fewer rounds.
 const LESS_STIFF: f64 = 5.0;
+/// A row gives way by no less than this share of what its guest does.
+const LEAST_GIVE: f64 = 1e-2;
 /// What sticks is less stiff than what keeps apart.
 const STICKIER: f64 = 0.5;
 /// How much stiffer a surface gets that multipliers do not hold, and how much at most.
@@ -267,6 +269,10 @@ pub(crate) struct Contacts {
     pub(super) border: Vec<f64>,
     pub(super) answer: Vec<f64>,
     pub(super) dense: Vec<f64>,
+    /// What touches makes of it, before it is factored.
+    pub(super) stiff: Vec<f64>,
+    /// The border belongs to this step.
+    pub(super) bordered: bool,
     pub(super) small: Vec<f64>,
     /// Per obstacle: its solid's centre, and where its shape is; and where that was when the step began.
     pub(super) poses: Vec<(Vector, Pose)>,
@@ -328,8 +334,14 @@ impl Soft {
         // As stiff as its vertices together.
         let give =
             near.moving().map(|(n, w)| w * w / (self.around[n] + 2.0 * self.masses[n] / (self.h * self.h)));
+        // Where held vertices alone carry the point, only a guest can give way.
+        let give = give.sum::<f64>().max(LEAST_GIVE * self.guest_gives(near.guest));
+        if !(give > 0.0) {
+            near.plane = None;
+            return f64::INFINITY;
+        }
         let stiffer = if self.is_large() { LESS_STIFF } else { STIFFER };
-        near.stiff = near.stiffer * stiffer / give.sum::<f64>().max(f64::MIN_POSITIVE);
+        near.stiff = near.stiffer * stiffer / give;
         d
     }
 
@@ -514,6 +526,29 @@ impl Soft {
             self.report.penetration = self.report.penetration.max(lacks);
         }
         bearable
+    }
+
+    /// No vertex and no face is nearer to a solid, or on its other side, than what can be made good later, or than it began.
+    pub(super) fn keeps_out(&mut self) -> bool {
+        self.contacts.forget();
+        for k in 0..self.contacts.near.len() {
+            let mut near = self.contacts.near[k];
+            // What a script moves comes nearer whatever the sheet does.
+            if near.is_layer() || self.is_scripted(&near) {
+                continue;
+            }
+            let d = self.look(&mut near);
+            if d < near.d0.min((1.0 - BEARABLE) * near.keep) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The solid that it touches moves, and does not answer.
+    pub(super) fn is_scripted(&self, near: &Near) -> bool {
+        let o = self.contacts.obstacles.get(near.obstacle as usize);
+        near.guest == NONE && o.is_some_and(|o| o.pose.is_none())
     }
 
     /// How fast the surface under a point moves.

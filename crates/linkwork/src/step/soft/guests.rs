@@ -3,7 +3,7 @@
 
 use super::contact::Contacts;
 use super::{NONE, Soft, factor};
-use crate::math::{Matrix, Pose, Rotation, Vector, exp, log};
+use crate::math::{Matrix, Pose, Rotation, Vector, exp, log, log_jacobian};
 use crate::rows::Masses;
 use crate::state::State;
 use crate::step::free::Wrench;
@@ -14,11 +14,12 @@ pub(super) struct Guest {
     pub solid: usize,
     mass: f64,
     inertia: Matrix,
-    /// Where it would be, and where it was when the step began.
+    /// Where its centre would be, and where it was when the step began.
     center: Vector,
-    rotation: Rotation,
     began: (Vector, Rotation),
-    /// Displacement from where it would be, where that was before the line search, and what it is pushed with.
+    /// The rotation vector by which it would turn in the step.
+    turns: Vector,
+    /// How far it goes and turns beyond where it would be, the same before the line search, and what it is pushed with.
     moved: [Vector; 2],
     before: [Vector; 2],
     push: Vector,
@@ -37,8 +38,8 @@ impl Guest {
                 mass: masses.mass(solid),
                 inertia: if turns { inverse.inverse() } else { Matrix::IDENTITY * 1e30 },
                 center: s.centers[solid],
-                rotation: s.rotations[solid],
                 began: (s.centers[solid], s.rotations[solid]),
+                turns: Vector::ZERO,
                 moved: [Vector::ZERO; 2],
                 before: [Vector::ZERO; 2],
                 push: Vector::ZERO,
@@ -48,14 +49,35 @@ impl Guest {
         known.unwrap_or(guests.len() - 1) as u32
     }
 
+    /// The displacement by which it is where it was when the step began.
+    fn still(&self) -> [Vector; 2] {
+        [self.began.0 - self.center, -self.turns]
+    }
+
     /// Takes back what a vertex was given: an impulse times the step, at the end of an arm.
     pub fn recoil(&mut self, push: Vector, arm: Vector) {
-        self.moved[0] -= push / self.mass;
-        self.moved[1] -= self.inertia.inverse() * arm.cross(push);
+        self.moved = self.further([-push / self.mass, -(self.inertia.inverse() * arm.cross(push))]);
+    }
+
+    /// The displacement after another motion. Rotation vectors are of the whole step, since an impulse changes the spin and not the
+    /// turn that is left; they do not add up: for a ball that turns by half a radian a step no correction would lead down.
+    fn further(&self, by: [Vector; 2]) -> [Vector; 2] {
+        [self.moved[0] + by[0], log(exp(by[1]) * exp(self.turns + self.moved[1])) - self.turns]
+    }
+
+    /// What a small turn does to the rotation vector.
+    fn turning(&self) -> Matrix {
+        log_jacobian(self.turns + self.moved[1])
+    }
+
+    /// What its own inertia holds against a turn.
+    fn resists(&self) -> Vector {
+        self.turning().transpose() * (self.inertia * self.moved[1])
     }
 
     pub fn pose(&self) -> Pose {
-        Pose::from_parts(self.center + self.moved[0], (exp(self.moved[1]) * self.rotation).normalize())
+        let turned = exp(self.turns + self.moved[1]) * self.began.1;
+        Pose::from_parts(self.center + self.moved[0], turned.normalize())
     }
 }
 
@@ -70,8 +92,13 @@ impl Soft {
     /// Guests begin where everything else takes them.
     pub(super) fn place_guests(&mut self, s: &State) {
         for g in &mut self.contacts.guests {
-            (g.center, g.rotation) = (s.centers[g.solid], s.rotations[g.solid]);
+            (g.center, g.turns) = (s.centers[g.solid], log(s.rotations[g.solid] * g.began.1.inverse()));
         }
+    }
+
+    /// How far a row's guest gives way to a push, as vertices do over a step; none: nothing.
+    pub(super) fn guest_gives(&self, guest: u32) -> f64 {
+        self.contacts.guests.get(guest as usize).map_or(0.0, |g| 0.5 * self.h * self.h / g.mass)
     }
 
     /// Kinetic energy of the guests.
@@ -87,9 +114,27 @@ impl Soft {
     /// Guests are where they were when the step began.
     pub(super) fn stop_guests(&mut self) {
         for g in &mut self.contacts.guests {
-            let (center, rotation) = g.began;
-            g.moved = [center - g.center, log(rotation * g.rotation.inverse())];
+            g.moved = g.still();
         }
+    }
+
+    /// Guests have gone this share of the way that they were remembered to go.
+    pub(super) fn hold_guests_back(&mut self, share: f64) {
+        for g in &mut self.contacts.guests {
+            let still = g.still();
+            g.moved = [0, 1].map(|k| still[k] + (g.before[k] - still[k]) * share);
+        }
+    }
+
+    /// Their share of the same as [`Soft::way`].
+    pub(super) fn guests_way(&self) -> f64 {
+        let of =
+            |g: &Guest, d: [Vector; 2]| 0.5 * (g.mass * d[0].length_squared() + d[1].dot(g.inertia * d[1]));
+        let way = |g: &Guest| {
+            let still = g.still();
+            of(g, [0, 1].map(|k| g.moved[k] - still[k])) - of(g, g.moved) - of(g, still)
+        };
+        self.contacts.guests.iter().map(way).sum()
     }
 
     /// Their share of `Phi`.
@@ -128,11 +173,15 @@ impl Soft {
         self.contacts.dense.clear();
         self.contacts.dense.resize(size * size, 0.0);
         self.contacts.small.resize(size, 0.0);
+        self.contacts.bordered = true;
+        self.contacts.stiff.clear();
+        self.contacts.stiff.resize(size * size, 0.0);
         for (k, g) in self.contacts.guests.iter().enumerate() {
+            let inertia = g.turning().transpose() * g.inertia * g.turning();
             for i in 0..3 {
                 self.contacts.dense[(6 * k + i) * size + 6 * k + i] = g.mass;
                 for j in 0..3 {
-                    self.contacts.dense[(6 * k + 3 + i) * size + 6 * k + 3 + j] = g.inertia.col(j)[i];
+                    self.contacts.dense[(6 * k + 3 + i) * size + 6 * k + 3 + j] = inertia.col(j)[i];
                 }
             }
         }
@@ -157,7 +206,7 @@ impl Soft {
             let g = 6 * near.guest as usize;
             for i in 0..6 {
                 for j in 0..6 {
-                    self.contacts.dense[(g + i) * size + g + j] +=
+                    self.contacts.stiff[(g + i) * size + g + j] +=
                         (0..3).map(|k| point[k][i] * c[k][j]).sum::<f64>();
                 }
             }
@@ -170,6 +219,8 @@ impl Soft {
                 }
             }
         }
+        let c = &mut self.contacts;
+        c.dense.iter_mut().zip(&c.stiff).for_each(|(d, s)| *d += *s);
         self.factor.halve_many(&mut self.contacts.border);
         for i in 0..size {
             let own = &self.contacts.border[i * n..(i + 1) * n];
@@ -184,43 +235,89 @@ impl Soft {
 
     /// `right` is `A^-1` of what the vertices lack: adds what guests do to it. Tells their share of the slope of `Phi`.
     pub(super) fn correct_guests(&mut self) -> f64 {
-        let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
-        if guests == 0 {
+        if self.contacts.guests.is_empty() {
             return 0.0;
         }
-        let (h, size) = (self.h, 6 * guests);
+        let h = self.h;
         let c = &mut self.contacts;
         for (k, g) in c.guests.iter().enumerate() {
             let lacks = g.push * h - g.moved[0] * g.mass;
-            let turns = g.twist * h - g.inertia * g.moved[1];
+            let turns = g.twist * h - g.resists();
             c.small[6 * k..6 * k + 3].copy_from_slice(&lacks.to_array());
             c.small[6 * k + 3..6 * k + 6].copy_from_slice(&turns.to_array());
         }
+        let mut right = std::mem::take(&mut self.right);
+        self.answer_guests(&mut right);
+        self.right = right;
+        let c = &self.contacts;
+        let mut slope = 0.0;
+        for (k, g) in c.guests.iter().enumerate() {
+            let [moves, turns] = [0, 3].map(|i| Vector::from_slice(&c.small[6 * k + i..6 * k + i + 3]));
+            slope -= moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.resists());
+        }
+        slope
+    }
+
+    /// `right` is `A^-1` of what the vertices lack, `small` what guests do: both are what the whole matrix answers.
+    pub(super) fn answer_guests(&mut self, right: &mut [f64]) {
+        let c = &mut self.contacts;
+        if c.guests.is_empty() {
+            return;
+        }
         for (node, g, block) in &self.couplings {
-            let x = &self.right[3 * node..3 * node + 3];
+            let x = &right[3 * node..3 * node + 3];
             for i in 0..6 {
                 c.small[g + i] += (0..3).map(|k| block[k][i] * x[k]).sum::<f64>();
             }
         }
-        back(&c.dense, size, &mut c.small);
-        let mut slope = 0.0;
-        for (k, g) in c.guests.iter().enumerate() {
-            let [moves, turns] = [0, 3].map(|i| Vector::from_slice(&c.small[6 * k + i..6 * k + i + 3]));
-            slope -=
-                moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.inertia * g.moved[1]);
-        }
+        back(&c.dense, 6 * c.guests.len(), &mut c.small);
         // What the guests' motion does to the vertices: one more answer of the factor takes less than all of `A^-1 C`.
         let answer = &mut c.answer;
         answer.clear();
-        answer.resize(n, 0.0);
+        answer.resize(right.len(), 0.0);
         for (node, g, block) in &self.couplings {
             for (i, row) in block.iter().enumerate() {
                 answer[3 * node + i] += (0..6).map(|k| row[k] * c.small[g + k]).sum::<f64>();
             }
         }
         self.factor.solve(answer);
-        self.right.iter_mut().zip(answer).for_each(|(r, a)| *r += *a);
-        slope
+        right.iter_mut().zip(answer).for_each(|(r, a)| *r += *a);
+    }
+
+    /// Speeds and spins of the guests, six numbers each.
+    pub(super) fn guest_speeds(&self, s: &State) -> Vec<f64> {
+        let each = self.contacts.guests.iter();
+        each.flat_map(|g| [s.velocities[g.solid].to_array(), s.spins[g.solid].to_array()]).flatten().collect()
+    }
+
+    /// Takes so much from them.
+    pub(super) fn slow_guests(&self, s: &mut State, by: &[f64]) {
+        for (g, z) in self.contacts.guests.iter().zip(by.chunks_exact(6)) {
+            s.velocities[g.solid] -= Vector::from_slice(&z[..3]);
+            s.spins[g.solid] -= Vector::from_slice(&z[3..]);
+        }
+    }
+
+    /// What the rows that touch guests pull with, in the matrix, at these speeds: at vertices to `right`, at guests to `small`.
+    pub(super) fn add_guests_pull(&mut self, right: &mut [f64], v: &[Vector], guests: &[f64]) {
+        let (c, size) = (&mut self.contacts, guests.len());
+        if size == 0 {
+            return;
+        }
+        c.small.clear();
+        c.small.resize(size, 0.0);
+        for i in 0..size {
+            c.small[i] = (0..size).map(|j| c.stiff[i * size + j] * guests[j]).sum();
+        }
+        for (node, g, block) in &self.couplings {
+            let own = v[*node].to_array();
+            for i in 0..3 {
+                right[3 * node + i] -= (0..6).map(|k| block[i][k] * guests[g + k]).sum::<f64>();
+            }
+            for i in 0..6 {
+                c.small[g + i] -= (0..3).map(|k| block[k][i] * own[k]).sum::<f64>();
+            }
+        }
     }
 
     /// Remembers where they are.
@@ -239,8 +336,8 @@ impl Soft {
         for (k, g) in c.guests.iter_mut().enumerate() {
             let z = &c.small[6 * k..6 * k + 6];
             g.moved = g.before;
-            g.moved[0] += Vector::new(z[0], z[1], z[2]) * share;
-            g.moved[1] += Vector::new(z[3], z[4], z[5]) * share;
+            let by = [Vector::new(z[0], z[1], z[2]), Vector::new(z[3], z[4], z[5])];
+            g.moved = g.further(by.map(|d| d * share));
         }
     }
 }

@@ -81,12 +81,17 @@ impl Soft {
 
     /// What is over its limit, or lacks distance, is so by no more than what can be made good later.
     pub(super) fn is_bearable(&mut self, c: &StepConfig) -> bool {
+        let bearable = self.keeps_limits(c);
+        self.report_limits();
+        self.is_touch_bearable() && bearable
+    }
+
+    /// No spring is longer than what can be made good later.
+    pub(super) fn keeps_limits(&self, c: &StepConfig) -> bool {
         let least = if self.is_large() { c.tolerance } else { 10.0 * c.tolerance };
         let over = |(l, p): (&Line, &Pull)| p.l1 - p.longest > least.max(BEARABLE * l.length);
         let limited = self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite());
-        let bearable = !limited.into_iter().any(over);
-        self.report_limits();
-        self.is_touch_bearable() && bearable
+        !limited.into_iter().any(over)
     }
 
     fn report_limits(&mut self) {

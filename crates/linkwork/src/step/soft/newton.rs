@@ -2,7 +2,7 @@
 
 use super::contact::Near;
 use super::factor::stiffness;
-use super::{NONE, Pull, Soft, StepConfig};
+use super::{Line, NONE, Pull, Soft, StepConfig};
 use crate::math::Vector;
 use crate::state::State;
 
@@ -19,6 +19,10 @@ const SETTLED: f64 = 0.1;
 const LAST: usize = 12;
 /// What touches may gain by this share of its kinetic energy in a step: what lies too deep is pushed out.
 const GAIN: f64 = 0.02;
+/// Springs of a large sheet that touches nothing may make this share of its kinetic energy in a step.
+const MADE: f64 = 1e-2;
+/// Where it did, everything is held back by halves at most so often; then it stands still.
+const HALVINGS: i32 = 5;
 /// A round that leaves more than this share of the correction before it wants a new matrix.
 const SLOW: f64 = 0.2;
 /// With an old matrix a correction of a large sheet has to be shorter than this share of the one before it.
@@ -46,10 +50,7 @@ impl Soft {
         let mut round = 0;
         while round < ROUNDS {
             if !self.careful && self.touches() {
-                self.dampen();
-                self.start_over(held);
-                self.look_at_surfaces(0);
-                value = self.evaluate(held);
+                value = self.begin_again(held);
                 (stale, last, round) = (true, f64::INFINITY, 0);
             }
             if self.report.rounds > 0 && c.out_of_time.is_some_and(|over| over()) {
@@ -91,14 +92,28 @@ impl Soft {
             if enough || moved <= coarse {
                 tight = self.tighten(c, round < most && !self.carries_over());
                 if tight && enough && (self.careful || !self.touches()) {
-                    return self.finish(held, c, true);
+                    // A correction that went too far is on its way back: `Phi` fell, and yet there is more energy than before.
+                    if !self.has_gained(held) || (self.careful && round >= MOST) {
+                        return self.finish(held, c, true);
+                    }
+                    if !self.careful {
+                        value = self.begin_again(held);
+                        (stale, last, round) = (true, f64::INFINITY, 0);
+                        continue;
+                    }
                 }
             }
             if round >= most {
-                let last = if self.is_coarse() { LAST } else { MOST };
+                let longest = if self.is_coarse() { LAST } else { MOST };
                 // What is heavy and not at rest yet would take its energy from nowhere.
                 let settled = self.is_coarse() || -slope <= SETTLED * self.h * self.h * self.energy;
-                let ends = !self.is_large() || round >= last;
+                let ends = !self.is_large() || round >= longest;
+                if !self.careful && self.has_gained(held) {
+                    value = self.begin_again(held);
+                    (stale, last, round) = (true, f64::INFINITY, 0);
+                    continue;
+                }
+                let settled = settled && (ends || !self.has_gained(held));
                 let bearable =
                     (settled || ends) && (self.is_bearable(c) || self.is_large() && self.polish(held, c));
                 if bearable || ends {
@@ -125,7 +140,17 @@ impl Soft {
         self.contacts.forget();
         self.place_obstacles(held);
         self.evaluate(held);
-        self.standing = self.plain;
+        // Where nothing moved, `way` is twice what `Phi` has beside the springs.
+        (self.standing, self.standing_still) = (self.plain + 0.5 * self.way(), self.plain);
+    }
+
+    /// Begins again with care: stiff springs are as they are where something touches. Folds that snap are quicker than the step, and
+    /// the trapezoidal rule would make energy of them. Tells the value there.
+    fn begin_again(&mut self, held: &State) -> f64 {
+        self.dampen();
+        self.start_over(held);
+        self.look_at_surfaces(0);
+        self.evaluate(held)
     }
 
     /// What the energy may be off by, as a share of the kinetic one, and after how many rounds it may be off by more: large
@@ -151,22 +176,97 @@ impl Soft {
     }
 
     fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
-        // Planes that changed on the way may have pushed harder than anything moved.
-        // What began inside of a solid has to be pushed out, whatever that takes.
-        let gained = self.plain > self.standing + GAIN * self.h * self.h * self.energy
-            && !self.contacts.near.iter().any(Near::comes_out);
+        let through = !found && (!self.keeps_out() || !self.keeps_limits(c));
+        let gained = through || self.careful && self.has_gained(held);
         if gained {
-            self.x.clone_from(&self.start);
-            self.seat_pins();
-            self.right.fill(0.0);
-            self.stop_guests();
-            self.evaluate(held);
+            self.hold_back(held, c);
         }
         let found = found && !gained;
         self.report.unsolved += usize::from(!found);
         self.cut_crossings(c);
         self.linear_forces(held);
         found
+    }
+
+    /// There is more energy at these places than the step began with. `Phi` having fallen does not tell: half of it is measured from where
+    /// everything else would take the vertices, and a correction that throws them twice as far from there is no dearer than none.
+    /// At its least value the motion has what `Phi` had at the start and no more, and what springs took is gone from it. What began
+    /// inside of a solid has to be pushed out, whatever that takes.
+    fn has_gained(&mut self, held: &State) -> bool {
+        if !self.careful {
+            return self.is_large() && self.made_by_springs(held) > MADE * self.energy;
+        }
+        if self.standing == f64::INFINITY || self.contacts.near.iter().any(Near::comes_out) {
+            return false;
+        }
+        let gain = GAIN * self.h * self.h * self.energy;
+        if self.is_driven() {
+            // What a script moves gives energy as it likes: `Phi` is all that tells.
+            return self.plain > self.standing_still + gain;
+        }
+        self.plain + self.way() > self.standing + gain
+    }
+
+    /// Something that a script moves holds or pushes it.
+    fn is_driven(&self) -> bool {
+        let moves = |n: &Near| n.push > 0.0 && self.is_scripted(n);
+        let pulled = |p: &super::pins::Pin| p.target() != self.start[p.node()];
+        self.pins.iter().any(pulled) || self.contacts.near.iter().any(moves)
+    }
+
+    /// What goes its way has of energy times the square of the step, less its share of `Phi`, and less what it would have if nothing
+    /// but what is known at the start pushed it.
+    fn way(&self) -> f64 {
+        let mut way = self.guests_way();
+        for n in (0..self.x.len()).filter(|n| self.pins.iter().all(|p| p.node() != *n)) {
+            let (m, x, start) = (self.masses[n], self.x[n], self.start[n]);
+            let from = self.free[n] + self.outer[n] * (self.h / m);
+            let squares = x.distance_squared(start) - x.distance_squared(from) - from.distance_squared(start);
+            way += 0.5 * m * squares;
+        }
+        way
+    }
+
+    /// Energy that springs give beyond what they had: nothing, where Newton's method has come to its end.
+    fn made_by_springs(&mut self, held: &State) -> f64 {
+        self.linear_forces(held);
+        let of = |(line, p): (&Line, &Pull)| {
+            let second = p.pull * (1.0 - p.late);
+            let second = second + p.back(p.first, second) * (2.0 - 2.0 * p.late);
+            let given = -(p.first + second).dot(p.d1 - p.d0) / self.h;
+            let (long, was) = (p.d1.length() - line.length, p.l0 - line.length);
+            given + 0.5 * line.stiffness * (long * long - was * was)
+        };
+        let springs: f64 = self.lines.iter().zip(&self.pulls).map(of).sum();
+        // What is left open moves vertices too.
+        let left = |n: usize| {
+            let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
+            (had - self.outer[n] - self.inner[n]).dot(self.x[n] - self.start[n]) / self.h
+        };
+        let held_by_pin = |n: &usize| self.pins.iter().any(|p| p.node() == *n);
+        springs + (0..self.x.len()).filter(|n| !held_by_pin(n)).map(left).sum::<f64>()
+    }
+
+    /// Everything goes only so far that nothing is gained, and that nothing goes into or through anything.
+    fn hold_back(&mut self, held: &State, c: &StepConfig) {
+        self.right.fill(0.0);
+        self.before.clone_from(&self.x);
+        self.keep_guests();
+        for halvings in 1..=HALVINGS {
+            let share = if halvings == HALVINGS { 0.0 } else { 0.5_f64.powi(halvings) };
+            for (n, x) in self.x.iter_mut().enumerate() {
+                *x = self.start[n] + (self.before[n] - self.start[n]) * share;
+            }
+            self.seat_pins();
+            self.hold_guests_back(share);
+            self.contacts.forget();
+            self.evaluate(held);
+            self.collect();
+            if !self.has_gained(held) && self.keeps_out() && self.keeps_limits(c) {
+                break;
+            }
+        }
+        self.is_bearable(c);
     }
 
     /// Forces of the springs as the last correction saw them, linear in the whole of it: they are those that took the vertices
@@ -351,12 +451,14 @@ impl Soft {
             let reached = self.evaluate(held);
             if reached <= value + 1e-4 * share * slope + noise || (share == 1.0 && moved <= close) {
                 self.contacts.strayed(share * std::mem::take(&mut self.strays));
+                self.right.iter_mut().for_each(|d| *d *= share);
                 return (share, reached);
             }
             share *= 0.5;
         }
         self.x.clone_from(&self.before);
         self.move_guests(0.0);
+        self.right.fill(0.0);
         self.strays = 0.0;
         (0.0, self.evaluate(held))
     }

@@ -113,6 +113,16 @@ impl Soft {
 }
 
 impl Pin {
+    /// Where it has to be.
+    pub fn target(&self) -> Vector {
+        self.target
+    }
+
+    /// The vertex.
+    pub fn node(&self) -> usize {
+        self.node
+    }
+
     /// The speed of where it is held.
     fn speed(&self, s: &State) -> Vector {
         s.velocities[self.to] + s.spins[self.to].cross(self.target - s.centers[self.to])

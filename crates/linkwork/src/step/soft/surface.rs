@@ -127,6 +127,7 @@ impl Soft {
         self.contacts.near.clear();
         self.contacts.guests.clear();
         self.contacts.starts.clear();
+        self.contacts.bordered = false;
         let obstacles = std::mem::take(&mut self.contacts.obstacles);
         let colliders = self.contacts.colliders.clone();
         for (k, o) in obstacles.iter().enumerate() {
