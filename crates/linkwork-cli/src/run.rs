@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
 ///
 /// Takes steps of equal length, as fast as the machine can. A start with open gaps is assembled first. The report tells
 /// gaps, energy and momentum over the run, the time per step, the reactions of the joints at the end, and ends with a
-/// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `energy` (something that nothing
-/// drives gained or lost more energy than the method documents), `stopped` (missed, with --on-miss stop; the state is
+/// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `energy` (something
+/// gained or lost more energy than the method documents, and no motor with a speed nor trajectory drives it), `stopped`
+/// (missed, with --on-miss stop; the state is
 /// saved) or `rejected` (a step could not be taken; the state is the one before it). Ctrl+C ends it with the report and the
 /// recordings so far, and the word `stopped`; a second one ends it at once.
 ///
@@ -620,7 +621,7 @@ impl Simulated<'_> {
         let at = report::plain(self.state.time);
         match t.ended {
             Ended::Done if t.unexplained > 0 => Some(format!(
-                "The energy is not to be believed: in {} a passive part gained or lost more than {} documents.\n  \
+                "The energy is not to be believed: in {} a part gained or lost more than {} documents.\n  \
                  Shorten --step, tighten --tolerance, or look with `linkwork check` for constraints that contradict each other.",
                 count(t.unexplained as usize, "step"),
                 self.setup.method.name(),

@@ -20,6 +20,7 @@ mod contact_readouts;
 mod contact_turning;
 mod dependent_rows;
 mod energy_guard;
+mod energy_motors;
 mod findings_motion;
 mod findings_words;
 mod gallery_contact;

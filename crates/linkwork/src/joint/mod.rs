@@ -232,6 +232,11 @@ impl Drive {
     pub fn counts_turns(&self) -> bool {
         self.direction.is_rotation()
     }
+
+    /// It goes for a position through a spring or a damper, and is no source of energy by itself.
+    pub(crate) fn is_soft(&self) -> bool {
+        matches!(self.aim, DriveAim::To { stiffness, damping, .. } if stiffness != 0.0 || damping != 0.0)
+    }
 }
 
 /// What a drive aims for.

@@ -1,7 +1,7 @@
 //! The energy guard: does anything explain what a step did to the energy of an island?
 //!
-//! Gravity, forces, springs and soft joints are accounted for; motors and given motions are not passive, and are only held
-//! to what could not be their doing. What is left over is an error of the method, and methods have errors: a second-order
+//! Gravity, forces, springs and soft joints are accounted for, and so are motors with a stiffness, which are springs.
+//! Other motors and given motions are not passive, and are only held to what could not be their doing. What is left over is an error of the method, and methods have errors: a second-order
 //! one of about `(w h)^2` of the kinetic energy, `w` the fastest turn, and `m (a h)^2` where forces act; motion within the
 //! tolerance is not seen at all. A step that gains
 //! more, or loses more where nothing can take energy away, is not to be believed: next to singular poses and among rows
@@ -26,7 +26,7 @@ pub struct EnergyReport {
     pub kinetic: f64,
     /// Fastest turn over a substep, radians: errors of second order go with its square.
     pub turn: f64,
-    /// All that passive islands gained or lost so far without an explanation.
+    /// All that islands gained or lost so far without an explanation, those apart that are driven by more than springs.
     pub drift: f64,
     /// Islands that gained, or lost, more than the method documents: in this step, though everything was tried, or in all.
     pub unexplained: usize,
@@ -73,8 +73,11 @@ impl Ledger {
 /// What brings energy in or takes it away, and what the method documents about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Balance {
-    /// Motors or given motions drive it, or its masses are none: gains are no errors, unless they are absurd.
-    driven: bool,
+    /// Motors that are no springs or given motions drive it, or its masses are none: gains are no errors, unless they are
+    /// absurd.
+    given: bool,
+    /// Motors act: a step is tried again only where it is absurd. Where all of them are springs, the run is judged as a whole.
+    motors: bool,
     /// Dampers, contacts or the method itself take energy away.
     loses: bool,
     /// In this step something may: a bound is reached, or a spring swings faster than the step can show.
@@ -98,7 +101,7 @@ impl Balance {
     pub fn new(m: &Mechanism, method: Method, touches: bool, coats: bool) -> Self {
         let unphysical =
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
-        let driven = unphysical || m.joints().iter().any(|j| !j.drives.is_empty());
+        let motors = m.joints().iter().any(|j| !j.drives.is_empty());
         let soft = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
         let damped =
             m.joints().iter().any(|j| j.most_force.is_finite() || (j.compliance > 0.0 && j.damping > 0.0))
@@ -106,16 +109,19 @@ impl Balance {
         let conserves = matches!(method, Method::Variational | Method::Reduced);
         let explicit = matches!(method, Method::Baumgarte { .. } | Method::PostStabilization { .. });
         Self {
-            driven,
-            loses: touches || damped || !m.softs().is_empty() || !conserves,
+            given: unphysical || m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_soft())),
+            motors,
+            loses: motors || touches || damped || !m.softs().is_empty() || !conserves,
             may_lose: false,
             catches: false,
             soft: !m.softs().is_empty(),
             // Methods of first order err by the same power of the turn, and by more of it.
             order: if conserves { 1.0 } else { 4.0 },
-            // In order: an integrator's own; bounces in a coat, gains from the least of each; springs that swing once in a dozen steps, whose energy comes and goes by
+            // In order: see there; an integrator's own; bounces in a coat, gains from the least of each; springs that swing once in a dozen steps, whose energy comes and goes by
             // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
-            documented: if explicit || coats {
+            documented: if motors {
+                MOTORS
+            } else if explicit || coats {
                 0.2
             } else if soft || !m.springs.is_empty() || !m.softs().is_empty() {
                 0.1
@@ -164,7 +170,17 @@ impl Balance {
 
     /// Motors or given motions act.
     pub fn is_driven(self) -> bool {
-        self.driven
+        self.given || self.motors
+    }
+
+    /// Motions are given, or motors are no springs: nothing tells what they bring.
+    pub fn is_given(self) -> bool {
+        self.given
+    }
+
+    /// Motors act, which may take any energy away.
+    pub fn has_motors(self) -> bool {
+        self.motors
     }
 
     /// A step that cannot be believed is tried again.
@@ -180,7 +196,7 @@ impl Balance {
     /// Has the island gained, or lost where nothing takes energy away, more in all than its method documents?
     pub fn is_off(self, drift: f64, peak: f64, rounding: f64) -> bool {
         let most = self.documented * peak + rounding;
-        !self.driven && (drift > most || (!self.loses && drift < -most))
+        !self.given && (drift > most || (!self.loses && drift < -most))
     }
 }
 
@@ -205,8 +221,17 @@ impl IslandWork {
             self.probe.fill_motion(m, s, at, |_| crate::joint::Rank::Primary);
             for g in &self.probe.groups {
                 if let Law::Soft { stiffness, .. } = g.law {
-                    let gaps: f64 = g.range().map(|r| self.probe.wanted(r).powi(2)).sum();
-                    sum.springs += 0.5 * stiffness * gaps;
+                    let gaps = g.range().map(|r| self.probe.wanted(r).abs());
+                    if stiffness > 0.0 && g.most_force.is_finite() {
+                        // Beyond its largest force it does not pull harder.
+                        let reach = g.most_force / stiffness;
+                        let excess = |x: f64| (x - reach).max(0.0);
+                        sum.springs += gaps
+                            .map(|x| 0.5 * stiffness * x.min(reach).powi(2) + g.most_force * excess(x))
+                            .sum::<f64>();
+                    } else {
+                        sum.springs += 0.5 * stiffness * gaps.map(|x| x.powi(2)).sum::<f64>();
+                    }
                 }
             }
             sum.stored += sum.springs;
@@ -309,6 +334,9 @@ impl IslandWork {
 /// A bound is near that is reached at this many times the speed at an end of the step, or that is as many tolerances away.
 const NEAR: (f64, f64) = (2.0, 10.0);
 
+/// Share of the largest kinetic energy that an island with soft motors may have gained: they are stiff as springs go.
+const MOTORS: f64 = 0.5;
+
 /// Springs of soft bodies turn and buckle within a step: energy comes and goes by some hundredths of the kinetic one.
 const SOFT: f64 = 0.4;
 
@@ -323,7 +351,7 @@ impl EnergyReport {
 
     /// The error in units of what an ordinary step has at most: above one, the step is worth another try.
     pub(super) fn excess(&self, of: Balance, before: Ledger) -> f64 {
-        if of.driven {
+        if of.is_driven() {
             return if self.is_within(1.0, of, before) { 0.0 } else { f64::INFINITY };
         }
         let error = if of.excuses_losses() { self.change.max(0.0) } else { self.change.abs() };
@@ -333,7 +361,7 @@ impl EnergyReport {
     }
 
     fn is_within(&self, share: f64, of: Balance, before: Ledger) -> bool {
-        if of.driven {
+        if of.is_driven() {
             // A motor that begins gives speed to what stood still; nothing makes it give so much.
             return before.kinetic == 0.0 || self.change <= 100.0 * (before.kinetic + self.allowed);
         }

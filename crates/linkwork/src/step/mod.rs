@@ -383,7 +383,8 @@ impl Piece<'_> {
             .iter()
             .filter_map(|s| s.during)
             .map(|d| [self.begin, self.end].map(|t| d.contains(t)));
-        let soft = self.m.joints().iter().filter(|j| j.compliance > 0.0 && j.during.is_some());
+        let stores = |j: &&crate::joint::Joint| j.compliance > 0.0 || j.drives.iter().any(|d| d.is_soft());
+        let soft = self.m.joints().iter().filter(|j| j.during.is_some()).filter(stores);
         let joints = soft.map(|j| [self.begin, self.end].map(|t| j.holds_at(t)));
         springs.chain(joints).any(|[begin, end]| begin != end)
     }

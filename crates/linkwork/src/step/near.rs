@@ -510,6 +510,7 @@ impl Near {
         let mut new: Vec<IslandMemory> =
             islands.iter().map(|s| IslandMemory { solid: *s, ..IslandMemory::default() }).collect();
         let mut heard = vec![false; new.len()];
+        let weights = self.weights(m, new.len());
         let mut blocks: Vec<Vec<(crate::rows::RowKey, usize, usize)>> = vec![Vec::new(); new.len()];
         for (k, own) in old.iter().enumerate() {
             // Its lowest solid need not be that of the island it is part of now.
@@ -531,8 +532,10 @@ impl Near {
             }
             told.sort_unstable();
             told.dedup();
-            for i in told {
-                new[i].hear(own, !heard[i]);
+            let sum: f64 = told.iter().map(|i| weights[*i]).sum();
+            for &i in &told {
+                let share = if sum > 0.0 { weights[i] / sum } else { 1.0 / told.len() as f64 };
+                new[i].hear(own, !heard[i], share);
                 heard[i] = true;
             }
         }
@@ -553,6 +556,20 @@ impl Near {
             }
         }
         memory.islands = new;
+    }
+
+    /// Per island: its mass, by which the parts of an island share what it gained.
+    fn weights(&self, m: &Mechanism, islands: usize) -> Vec<f64> {
+        let mut weights = vec![0.0; islands];
+        for (solid, home) in m.solids().iter().zip(&self.home).filter(|(s, _)| !s.is_fixed()) {
+            let island = self.island.get(*home as usize).and_then(|k| weights.get_mut(*k as usize));
+            if let Some(sum) = island
+                && solid.mass.mass.is_finite()
+            {
+                *sum += solid.mass.mass;
+            }
+        }
+        weights
     }
 }
 
@@ -581,13 +598,15 @@ impl SoftBox {
 }
 
 impl IslandMemory {
-    /// Takes over what another island knew, as one of those that this one is made of.
-    fn hear(&mut self, other: &IslandMemory, first: bool) {
+    /// Takes over what another island knew, as one of those that this one is made of. Its energy is shared by those that
+    /// it falls into, so that islands which meet and part do not multiply it. What it lost was taken by what touched, or
+    /// by what is a part of one of them only: it is nothing that the others lack.
+    fn hear(&mut self, other: &IslandMemory, first: bool, share: f64) {
         self.substep = self.substep.max(other.substep);
         self.care = self.care.max(other.care);
         self.still = if first { other.still } else { self.still.min(other.still) };
-        self.drift += other.drift;
-        self.peak += other.peak;
+        self.drift += share * other.drift.max(0.0);
+        self.peak += share * other.peak;
         self.gravity = other.gravity;
         self.made_of = other.made_of;
     }

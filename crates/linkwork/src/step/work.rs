@@ -29,7 +29,7 @@ pub(crate) struct IslandWork {
     factored: bool,
     /// Some joint, motor or spring acts only for a while.
     timed: bool,
-    /// Springs or soft joints store energy.
+    /// Springs, soft joints or motors with a stiffness store energy.
     pub(super) springy: bool,
     /// Some row is one-sided or limited in force.
     pub bounded: bool,
@@ -127,7 +127,8 @@ impl IslandWork {
                 && m.softs().is_empty()
                 && m.joints().iter().all(|j| j.drives.is_empty() && j.compliance == 0.0)
                 && !self.scripted;
-            self.springy = !m.springs.is_empty() || m.joints().iter().any(|j| j.compliance > 0.0);
+            self.springy = !m.springs.is_empty()
+                || m.joints().iter().any(|j| j.compliance > 0.0 || j.drives.iter().any(|d| d.is_soft()));
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
