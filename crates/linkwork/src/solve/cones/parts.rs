@@ -43,6 +43,7 @@ struct Unit {
 /// A linkage that is touched, or a free solid.
 #[derive(Default)]
 struct Part {
+    root: u32,
     /// Rows of the problem.
     rows: Vec<u32>,
     /// Rows of its joints.
@@ -144,6 +145,7 @@ impl Parts {
                 self.parts.push(Part::default());
             }
             let new = &mut self.parts[self.used];
+            new.root = root;
             new.rows.clear();
             new.below.clear();
             self.used += 1;
@@ -154,7 +156,7 @@ impl Parts {
     /// The matrices.
     pub fn form(&mut self, p: &ConeProblem, held: &Held) {
         for part in &mut self.parts[..self.used] {
-            self.scratch.gather(part, p, held);
+            self.scratch.gather(part, p, held, &self.root);
             pulp::Arch::new().dispatch(Form { part, held, s: &mut self.scratch });
         }
     }
@@ -225,8 +227,8 @@ impl Part {
 }
 
 impl Scratch {
-    /// The ends of all rows.
-    fn gather(&mut self, part: &Part, p: &ConeProblem, held: &Held) {
+    /// The ends of all rows in this linkage: of its joints all of them, of the problem those that are its own.
+    fn gather(&mut self, part: &Part, p: &ConeProblem, held: &Held, root: &[u32]) {
         let end = |solid: usize, half: HalfRow| {
             let moves = held.masses.moves(solid);
             let moved = if moves { held.masses.accelerate(solid, &half) } else { [0.0; 6] };
@@ -239,8 +241,8 @@ impl Scratch {
         }));
         self.touched.clear();
         for (k, r) in part.rows.iter().enumerate() {
-            let ends = p.rows.ends(*r as usize).iter().map(|(s, j)| (k, end(*s, *j)));
-            self.touched.extend(ends.filter(|(_, e)| e.solid != usize::MAX));
+            let own = p.rows.ends(*r as usize).iter().filter(|(s, _)| root[*s] == part.root);
+            self.touched.extend(own.map(|(s, j)| (k, end(*s, *j))).filter(|(_, e)| e.solid != usize::MAX));
         }
     }
 }
