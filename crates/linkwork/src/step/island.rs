@@ -513,7 +513,9 @@ impl Attempt {
                 }
                 Err(why) => outcome.rejected = Some(why),
             }
-            piece = Piece { h: whole.end - s.time, begin: s.time, ..piece };
+            // Out of time: what is left is taken as well as can be.
+            let last_try = piece.last_try || w.is_over(whole.c);
+            piece = Piece { h: whole.end - s.time, begin: s.time, last_try, ..piece };
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Near {
     jointed: Vec<bool>,
     /// Per assembly: how fast a blow within the step may make it.
     struck: Vec<f64>,
+    /// Per assembly: its pairs.
+    near: Vec<u32>,
     /// Per assembly: the lowest one that it is joined with.
     root: Vec<u32>,
     /// Scripted solids near an assembly, by root.
@@ -53,6 +55,8 @@ pub(super) struct Near {
 const NONE: u32 = u32::MAX;
 /// Blows that follow from each other within a step, as far as pairs are looked for.
 const STRIKES: usize = 5;
+/// Who has more pairs than this is not sent anywhere by a blow.
+const MOST_NEAR: u32 = 24;
 
 /// Colliders that may have moved are few when there are so many times more in all.
 const FEW: usize = 2;
@@ -301,7 +305,19 @@ impl Near {
         let mass = |c: &Collider| if c.fixed { f64::INFINITY } else { m.solid(c.solid).mass.mass };
         let mut any = false;
         let mut struck = std::mem::take(&mut self.struck);
-        for pair in &self.pairs {
+        self.near.clear();
+        self.near.resize(self.root.len(), 0);
+        for home in self.pairs.iter().flatten().map(|k| self.home[all.all[*k as usize].solid.index()]) {
+            if home != NONE {
+                self.near[home as usize] += 1;
+            }
+        }
+        // Where that many are near each other all of them are neighbours as it is.
+        let crowded = |k: u32| {
+            let home = self.home[all.all[k as usize].solid.index()];
+            home != NONE && self.near[home as usize] > MOST_NEAR
+        };
+        for pair in self.pairs.iter().filter(|pair| !pair.iter().any(|k| crowded(*k))) {
             let ends = pair.map(|k| &all.all[k as usize]);
             let least = ends[0].size.min(ends[1].size);
             for [from, to] in [[ends[0], ends[1]], [ends[1], ends[0]]] {

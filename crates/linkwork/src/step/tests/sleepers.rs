@@ -84,7 +84,7 @@ fn what_sleeps_is_not_looked_at_and_that_changes_nothing() {
         slept += usize::from(2 * asleep > all);
         fewest = fewest.min(all - asleep);
     }
-    // The paddle touches bars, and bodies collide and come to rest: those steps look at everything.
+    // The paddle touches bars, and bodies collide and come to rest: those steps see all of it.
     assert!(slept > 150 && resumed > 40 && fewest <= 1, "{slept} {resumed} {fewest}");
 }
 
