@@ -494,12 +494,16 @@ impl Attempt {
         blows: &mut usize,
         outcome: &mut Outcome,
     ) {
+        // The parts of a cut step are taken as well as any other, or the cut was for nothing: the clock is looked at between steps.
+        let unhurried = StepConfig { out_of_time: None, ..*whole.c };
         let (mut piece, mut left) = (*whole, true);
         while left && outcome.rejected.is_none() {
-            let cuts =
-                whole.c.method.knows_contact() && *blows < super::touch::MOST_BLOWS && !w.is_over(whole.c);
+            // Few iterations are a budget.
+            let rough = whole.c.out_of_time.is_some() && whole.c.iterations < 4;
+            let cuts = whole.c.method.knows_contact() && !rough && *blows < super::touch::MOST_BLOWS;
             let met = if cuts { w.first_blow(&piece, s) } else { None };
-            let part = met.map_or(piece, |h| Piece { h, end: s.time + h, ..piece });
+            let c = if met.is_some() { &unhurried } else { piece.c };
+            let part = met.map_or(piece, |h| Piece { c, h, end: s.time + h, ..piece });
             *blows += usize::from(met.is_some());
             left = met.is_some();
             match whole.c.method.advance(&part, s, w) {
@@ -513,9 +517,7 @@ impl Attempt {
                 }
                 Err(why) => outcome.rejected = Some(why),
             }
-            // Out of time: what is left is taken as well as can be.
-            let last_try = piece.last_try || w.is_over(whole.c);
-            piece = Piece { h: whole.end - s.time, begin: s.time, last_try, ..piece };
+            piece = Piece { c, h: whole.end - s.time, begin: s.time, ..piece };
         }
     }
 
