@@ -73,6 +73,20 @@ impl Interval {
         self.from <= time && time <= self.to
     }
 
+    /// The share of the time from `begin` to `end` that lies in it. Summed times are off by rounding, which is nothing.
+    pub fn share(self, begin: f64, end: f64) -> f64 {
+        const ROUNDING: f64 = 1e-9;
+        if !(end > begin) {
+            return f64::from(u8::from(self.contains(begin)));
+        }
+        let share = (self.to.min(end) - self.from.max(begin)) / (end - begin);
+        match share {
+            x if x < ROUNDING => 0.0,
+            x if x > 1.0 - ROUNDING => 1.0,
+            x => x,
+        }
+    }
+
     /// No end of a step of that length lies in it: steps that start at zero never see it.
     pub fn is_between(self, step: f64) -> bool {
         // Summed times are off by rounding; a step that ends that near may see it.

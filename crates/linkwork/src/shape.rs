@@ -51,7 +51,7 @@ pub struct Mesh {
 impl Mesh {
     /// Says what keeps the mesh from enclosing a volume: an edge that has not exactly one triangle on each side, or
     /// normals that point inwards. A flat mesh is not hollow, it is nothing: see the lint about volumes.
-    fn hollow(&self) -> Option<String> {
+    pub(crate) fn hollow(&self) -> Option<String> {
         // Edges by position, since files often repeat a vertex for every face.
         let mut places = BTreeMap::new();
         let bits = |v: &Vector| v.to_array().map(|x| (x + 0.0).to_bits());

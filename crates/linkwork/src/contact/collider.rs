@@ -42,6 +42,8 @@ pub(crate) struct Collider {
     pub surface: Option<Material>,
     /// Nothing that happens moves it.
     pub fixed: bool,
+    /// A mesh with an inside: only the front of a face can be touched.
+    pub closed: bool,
 }
 
 /// The part of a cylinder's smaller measure by which its rim is rounded.
@@ -73,7 +75,8 @@ impl Collider {
         let reach = bounds.map_or(0.0, |b| (local.transform_point(b.center())).length() + size);
         let surface = solid.material.and_then(|k| m.materials.get(k.0 as usize)).cloned();
         let fixed = solid.kernel == Kernel::Fixed;
-        Some(Self { solid: id, geometry, local, reach, size, bounds, surface, fixed })
+        let closed = matches!(&shape.shape, Shape::Mesh(mesh) if mesh.hollow().is_none());
+        Some(Self { solid: id, geometry, local, reach, size, bounds, surface, fixed, closed })
     }
 
     /// A ball: its normal turns wherever it is touched.

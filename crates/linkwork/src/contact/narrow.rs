@@ -12,8 +12,8 @@ use parry3d_f64::query::details::{
     contact_manifold_cuboid_cuboid, contact_manifold_pfm_pfm,
 };
 use parry3d_f64::query::{
-    ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, TrackedContact,
-    cast_shapes,
+    ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, PointQuery, ShapeCastOptions,
+    TrackedContact, cast_shapes,
 };
 use parry3d_f64::shape::{PackedFeatureId, PolygonalFeatureMap, Shape, TriMesh, Triangle};
 
@@ -70,9 +70,11 @@ impl Narrow {
                 out[first..].iter_mut().for_each(|p| p.normal = -p.normal);
             }
             (Geometry::Mesh(one), Geometry::Mesh(two)) => self.meshes(one, &pa, two, &pb, margin, out),
-            (Geometry::Mesh(mesh), other) => self.mesh(mesh, &pa, b, other, &pb, margin, out),
+            (Geometry::Mesh(mesh), other) => {
+                self.mesh(mesh, a.closed, &pa, b, other, &pb, margin, out);
+            }
             (other, Geometry::Mesh(mesh)) => {
-                self.mesh(mesh, &pb, a, other, &pa, margin, out);
+                self.mesh(mesh, b.closed, &pb, a, other, &pa, margin, out);
                 out[first..].iter_mut().for_each(|p| p.normal = -p.normal);
             }
             (one, two) => {
@@ -229,6 +231,7 @@ impl Narrow {
     fn mesh(
         &mut self,
         mesh: &TriMesh,
+        closed: bool,
         at: &Pose,
         other: &Collider,
         geometry: &Geometry,
@@ -241,6 +244,7 @@ impl Narrow {
         let reach = bounds.transform_by(&to).loosened(margin);
         let slack = 1e-6 * other.size;
         let first = out.len();
+        let inside = closed && mesh.contains_local_point(to.translation);
         for k in mesh.bvh().intersect_aabb(&reach).take(MOST_TRIANGLES) {
             let (triangle, limits) = (mesh.triangle(k), mesh.triangle_normal_constraints(k));
             let limits = limits.as_ref().map(|l| l as &dyn NormalConstraints);
@@ -249,10 +253,10 @@ impl Narrow {
             let own = out.len();
             if is_own(&self.manifold, limits) {
                 self.take(at, margin, slack, k + 1, out);
-            } else {
+            } else if let Some(side) = side_of(&triangle, to.translation, closed, inside) {
                 // Corners above the face itself are its own, whatever the shortest way between the two is.
                 self.corners.clear();
-                above_face(&triangle, geometry, &to, margin, &mut self.corners);
+                above_face(&triangle, side, geometry, &to, margin, &mut self.corners);
                 out.extend(self.corners.iter().map(|p| Point {
                     at: at.transform_point(p.at),
                     normal: at.rotation * p.normal,
@@ -391,10 +395,28 @@ fn is_own(m: &ContactManifold<(), ()>, limits: Option<&dyn NormalConstraints>) -
         && normal.dot(m.local_n1) > 1.0 - 1e-10
 }
 
-/// Corners of a shape on the side of its centre whose foot lies within the triangle; all in the triangle's frame.
-fn above_face(triangle: &Triangle, shape: &Geometry, pose: &Pose, margin: f64, out: &mut Vec<Point>) {
+/// To which side a face pushes a shape whose centre is there. A face of an open mesh has two sides; behind one of a closed
+/// mesh is either its inside, from which the face pushes out, or a place beyond some other face, which tells of it there.
+fn side_of(triangle: &Triangle, center: Vector, closed: bool, inside: bool) -> Option<Vector> {
+    let normal = triangle.normal()?;
+    let before = (center - triangle.a).dot(normal) >= 0.0;
+    match (before, closed) {
+        (true, _) => Some(normal),
+        (false, false) => Some(-normal),
+        (false, true) => inside.then_some(normal),
+    }
+}
+
+/// Corners of a shape on that side of a triangle whose foot lies within it; all in the triangle's frame.
+fn above_face(
+    triangle: &Triangle,
+    side: Vector,
+    shape: &Geometry,
+    pose: &Pose,
+    margin: f64,
+    out: &mut Vec<Point>,
+) {
     let Some(normal) = triangle.normal() else { return };
-    let side = if (pose.translation - triangle.a).dot(normal) < 0.0 { -normal } else { normal };
     super::plane::points(triangle.a, side, shape, pose, margin, out);
     let edges = [(triangle.a, triangle.b), (triangle.b, triangle.c), (triangle.c, triangle.a)];
     let within = |p: &Point| {

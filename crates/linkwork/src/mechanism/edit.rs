@@ -245,8 +245,9 @@ impl Mechanism {
         }
     }
 
-    /// Joints, springs and forces whose time falls between two steps of that length, so that no step ever sees them: what
-    /// they are called, from when to when.
+    /// Joints and springs whose time falls between two steps of that length, so that no step ever sees them, and forces that
+    /// last for no time at all: what they are called, from when to when. Forces that are shorter than a step act as long as
+    /// they last.
     pub fn between_steps(&self, step: f64) -> Vec<(String, Interval)> {
         let joints = self.joints.iter().enumerate().filter_map(|(k, j)| {
             let (from, to) = j.during?;
@@ -254,7 +255,8 @@ impl Mechanism {
         });
         let springs = self.springs.iter().filter_map(|s| Some((s.name.clone(), s.during?)));
         let forces = self.forces.iter().filter_map(|f| Some((f.name.clone(), f.during?)));
-        joints.chain(springs).chain(forces).filter(|(_, during)| during.is_between(step)).collect()
+        let unseen = joints.chain(springs).filter(|(_, during)| during.is_between(step));
+        unseen.chain(forces.filter(|(_, during)| during.from == during.to)).collect()
     }
 }
 
@@ -371,6 +373,9 @@ mod tests {
         let names = |step: f64| m.between_steps(step).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names(1.0 / 60.0), [m.joint_name(j)]);
         assert_eq!(names(0.0001), [""; 0]);
+        // A force acts as long as it lasts.
+        assert_eq!(names(0.3), [m.joint_name(j)]);
+        m.add_force(Force { during: Some(Interval { from: 0.5, to: 0.5 }), ..force(a, Vector::X) }).unwrap();
         assert_eq!(names(0.3), [m.joint_name(j), "f".to_owned()]);
         // On the very end of a step it is seen.
         m.edit_joint(j, |j| j.during = Some((0.5, 0.5002))).unwrap();

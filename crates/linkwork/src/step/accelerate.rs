@@ -202,7 +202,7 @@ fn accelerations(piece: &Piece, s: &mut State, w: &mut IslandWork, feedback: Fee
     }
     w.rows.apply(&x.velocity, &mut x.speed);
     bend(m, s, w, &mut x);
-    applied(m, s, s.time, &w.masses, &mut w.wrenches);
+    applied(piece, s, &w.masses, &mut w.wrenches);
     for (to, push) in w.wrenches.iter_mut().zip(&x.pushes) {
         to.linear += push.linear;
         to.angular += push.angular;

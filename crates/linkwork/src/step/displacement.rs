@@ -23,11 +23,11 @@ use crate::rows::{Rows, Seen, Stage, Unit};
 use crate::state::State;
 
 pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
-    let Piece { m, h, begin, end, .. } = *piece;
+    let Piece { m, h, end, .. } = *piece;
     let mut done = Advanced::default();
     close_new(piece, s, w, &mut done);
     w.masses.update(m, s);
-    applied(m, s, begin, &w.masses, &mut w.wrenches);
+    applied(piece, s, &w.masses, &mut w.wrenches);
     // Erratum 4: with steps of h0 and h, the acceleration acts over h (h0 + h) / 2; erratum 3: half a step at first.
     let over = 0.5 * (s.memory.own().substep + h);
     s.time = end;

@@ -291,8 +291,8 @@ impl IslandWork {
                 }
             }
         }
-        let acts = |f: &Force, at: f64| f.during.is_none_or(|d| d.contains(at));
-        for f in m.forces.iter().filter(|f| acts(f, piece.begin) || acts(f, piece.end)) {
+        let share = |f: &Force| f.during.map_or(1.0, |d| d.share(piece.begin, piece.end));
+        for (f, share) in m.forces.iter().map(|f| (f, share(f))).filter(|(_, share)| *share > 0.0) {
             let i = f.solid.index();
             let power = |s: &State| {
                 let q = s.rotations[i];
@@ -304,14 +304,13 @@ impl IslandWork {
                 force.dot(s.velocities[i]) + (torque + arm.cross(force)).dot(spin)
             };
             // Half of a step's push is that of its begin, and half that of its end.
-            let [a, b] = [(start, piece.begin), (s, piece.end)]
-                .map(|(s, at)| if acts(f, at) { power(s) } else { 0.0 });
+            let [a, b] = [start, s].map(|s| share * power(s));
             work += 0.5 * h * (a + b);
             let (w, power) = (self.masses.inverse_mass(i), a.abs().max(b.abs()));
             // A force that begins or ends within the substep acts for some of it.
             let unsure = f.value.length_squared() * h * h * w + 2.0 * h * power;
             kick += unsure;
-            if acts(f, piece.begin) != acts(f, piece.end) {
+            if share < 1.0 {
                 blur += unsure;
             }
         }

@@ -1,5 +1,6 @@
 //! What moves solids besides constraints: gravity, forces, given motions.
 
+use super::Piece;
 use crate::math::{Pose, Vector, log};
 use crate::mechanism::Mechanism;
 use crate::rows::Masses;
@@ -7,28 +8,31 @@ pub(crate) use crate::rows::Wrench;
 use crate::solid::{Kernel, SolidId};
 use crate::state::State;
 
-/// Gravity and the forces that act at time `at`, springs of soft bodies among them. Other springs, and motors, are rows.
-pub(crate) fn applied(m: &Mechanism, s: &State, at: f64, masses: &Masses, out: &mut Vec<Wrench>) {
-    applied_to_solids(m, s, at, masses, out);
-    super::soft::explicit(m, s, out);
+/// Gravity and the forces that act within the piece, springs of soft bodies among them. Other springs, and motors, are rows.
+pub(crate) fn applied(piece: &Piece, s: &State, masses: &Masses, out: &mut Vec<Wrench>) {
+    applied_to_solids(piece, s, masses, out);
+    super::soft::explicit(piece.m, s, out);
 }
 
-/// The same without soft bodies.
-pub(crate) fn applied_to_solids(m: &Mechanism, s: &State, at: f64, masses: &Masses, out: &mut Vec<Wrench>) {
+/// The same without soft bodies. A force that begins or ends within the piece, or does both, acts with the share of the piece
+/// that it lasts: its impulse is that of the time it was given, whatever the step.
+pub(crate) fn applied_to_solids(piece: &Piece, s: &State, masses: &Masses, out: &mut Vec<Wrench>) {
+    let m = piece.m;
     out.clear();
     out.extend(
         (0..m.solids().len()).map(|i| Wrench { linear: m.gravity * masses.mass(i), angular: Vector::ZERO }),
     );
     for f in &m.forces {
-        if f.during.is_some_and(|d| !d.contains(at)) {
+        let share = f.during.map_or(1.0, |d| d.share(piece.begin, piece.end));
+        if share == 0.0 {
             continue;
         }
         let i = f.solid.index();
         let q = s.rotations[i];
         let (force, torque) = if f.follows_solid { (q * f.value, q * f.torque) } else { (f.value, f.torque) };
         let arm = f.at.map_or(Vector::ZERO, |point| q * (point - m.solids()[i].mass.center));
-        out[i].linear += force;
-        out[i].angular += torque + arm.cross(force);
+        out[i].linear += force * share;
+        out[i].angular += (torque + arm.cross(force)) * share;
     }
 }
 

@@ -23,12 +23,12 @@ use crate::rows::{Seen, Stage};
 use crate::state::State;
 
 pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Result<Advanced, Rejected> {
-    let Piece { m, c, h, begin, end, .. } = *piece;
+    let Piece { m, c, h, end, .. } = *piece;
     let mut done = Advanced { iterations: 1, ..Advanced::default() };
     let solids = s.centers.len();
     w.masses.update(m, s);
     let clock = w.start(c);
-    applied(m, s, begin, &w.masses, &mut w.wrenches);
+    applied(piece, s, &w.masses, &mut w.wrenches);
     s.time = end;
     w.stop(c, clock, |t| &mut t.motion);
     // What acts at the end of the step is what must hold there.

@@ -50,13 +50,13 @@ pub(super) fn advance(
     w: &mut IslandWork,
     scheme: Relaxation,
 ) -> Result<Advanced, Rejected> {
-    let Piece { m, c, h, begin, end, .. } = *piece;
+    let Piece { m, c, h, end, .. } = *piece;
     let mut done = Advanced::default();
     let mut x = std::mem::take(&mut w.relaxed);
     close_new(piece, s, w, &mut x, scheme, &mut done);
     w.relaxed = x;
     w.masses.update(m, s);
-    applied(m, s, begin, &w.masses, &mut w.wrenches);
+    applied(piece, s, &w.masses, &mut w.wrenches);
     s.time = end;
     w.start.clone_from(s);
     free_velocities(s, w, h);

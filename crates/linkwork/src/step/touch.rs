@@ -18,6 +18,7 @@ mod blow;
 mod coats;
 mod heap;
 mod impact;
+mod met;
 mod resist;
 mod stages;
 mod tally;
@@ -31,6 +32,7 @@ use crate::solve::{
 };
 use crate::state::State;
 pub(in crate::step) use blow::MOST_BLOWS;
+use met::Met;
 use resist::Resist;
 pub(in crate::step) use stages::approach;
 use std::sync::Arc;
@@ -79,8 +81,9 @@ pub(super) struct Contact {
     pub measured: f64,
     /// Takes part in the stage.
     pub active: bool,
-    /// Speed at which it is met, if it was not touched before.
+    /// Speed at which it is met, if it was not touched before, and how it was approached.
     pub impact: f64,
+    pub met: Met,
     /// Least change along the normal, and the change along the tangents, that is still asked for.
     pub low: [f64; 3],
     /// Impulse along the frame: as it is being found, as far as it acts already, and of the whole substep.
@@ -148,8 +151,8 @@ pub(crate) struct Touch {
     pub(super) whirls: bool,
     narrow: Narrow,
     points: Vec<Point>,
-    /// Points that pushed in the position stage, in order, with the speed at which they were met.
-    pushed: Vec<(ContactKey, f64, [f64; 3])>,
+    /// Points that pushed in the position stage, in order.
+    pushed: Vec<Contact>,
     /// What contacts did in the position stage is not part of the momenta.
     withdrawn: bool,
     /// Poses when the position stage began.

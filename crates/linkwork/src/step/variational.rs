@@ -76,7 +76,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
         Found::Yes => {
             // Without a pair there is nothing to withdraw, and nothing of contact is looked at.
             if !w.touch.is_empty() {
-                w.withdraw_contacts();
+                w.withdraw_contacts(piece.h);
             }
             close_rest(piece, s, w, &mut done);
             velocities(piece, s, w, Half::Second, &mut done);
@@ -124,13 +124,13 @@ fn close_new(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advanc
 
 /// Momenta after the first half of the forces, the warm start, and scripted solids where they will be.
 fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
-    let Piece { m, c, h, begin, end, .. } = *piece;
+    let Piece { m, c, h, end, .. } = *piece;
     if w.scripted {
         w.start.centers.clone_from(&s.centers);
         w.start.rotations.clone_from(&s.rotations);
     }
     let clock = w.start(c);
-    applied_to_solids(m, s, begin, &w.masses, &mut w.wrenches);
+    applied_to_solids(piece, s, &w.masses, &mut w.wrenches);
     w.lanes.begin(s, &w.masses, &w.wrenches, m.epoch(), h);
     if !w.soft.is_empty() {
         let pull = m.gravity.length() + w.soft.begin_wind(m, s, h);
@@ -488,7 +488,7 @@ enum Half {
 
 /// The second half of the step at `q_{n+1}`: forces, and velocities that keep to the constraints.
 fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done: &mut Advanced) {
-    let Piece { m, c, h, end, .. } = *piece;
+    let Piece { m, c, h, .. } = *piece;
     if half == Half::Second {
         std::mem::swap(&mut w.rows, &mut w.next);
         let clock = w.start(c);
@@ -496,7 +496,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         w.stop(c, clock, |t| &mut t.rows);
     }
     let clock = w.start(c);
-    applied_to_solids(m, s, end, &w.masses, &mut w.wrenches);
+    applied_to_solids(piece, s, &w.masses, &mut w.wrenches);
     if half == Half::Second && !w.soft.is_empty() {
         w.soft.add_second_half(s, &mut w.wrenches);
         w.soft.stop_responding();

@@ -31,7 +31,8 @@ impl<'x, 't> Lowering<'x, 't> {
                     let frame = self.read(words, c, |r| r.choice("`world` or `solid`", &["world", "solid"]));
                     follows_solid = frame.is_some_and(|(word, _)| word == "solid");
                 }
-                _ => during = self.during(words, c),
+                // However short, it acts: no lint is due.
+                _ => during = self.read(words, c, |r| r.interval()),
             }
         }
         if !seen.has("object") {

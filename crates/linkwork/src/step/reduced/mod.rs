@@ -326,8 +326,7 @@ impl Scratch {
         }
         w.relinearise(piece, s, piece.end);
         let clock = w.start(c);
-        // Forces that act only for a while are on or off for the whole step: exact when they change between steps.
-        applied(m, s, 0.5 * (piece.begin + piece.end), &w.masses, &mut w.wrenches);
+        applied(piece, s, &w.masses, &mut w.wrenches);
         self.f.clear();
         for i in 0..n {
             let f = w.wrenches[i];

@@ -19,6 +19,7 @@ use crate::state::State;
 impl Soft {
     /// Damps the modes that the step cannot show.
     pub fn calm(&mut self, s: &mut State) {
+        self.contacts.near.iter_mut().for_each(|n| n.calmed = Vector::ZERO);
         if !self.factor.is_ready() || (self.contacts.has_guests() && !self.contacts.bordered) {
             return;
         }
@@ -38,6 +39,8 @@ impl Soft {
             for (n, i) in self.solids.iter().enumerate() {
                 s.velocities[*i as usize] -= twice[n];
             }
+            guests.iter_mut().zip(&guests_twice).for_each(|(a, b)| *a -= *b);
+            self.note_calmed(&once, &guests);
             self.slow_guests(s, &guests_twice);
             for piece in &self.pieces {
                 let (center, speed, spin) = self.taken(piece, &once, &twice);
@@ -47,6 +50,18 @@ impl Soft {
             }
         }
         (self.before, self.touching) = (once, twice);
+    }
+
+    /// What contacts gave of `M (A^-1 K)^2 v = K (A^-1 K v - (A^-1 K)^2 v)`: friction at the end of the step goes by the whole
+    /// of what presses, and this is most of it.
+    fn note_calmed(&mut self, pulls: &[Vector], guests: &[f64]) {
+        for near in self.contacts.near.iter_mut().filter(|n| n.acts) {
+            let carried = guests.get(6 * near.guest as usize..).filter(|_| near.guest != NONE);
+            let carried = carried.map_or(Vector::ZERO, |g| {
+                Vector::from_slice(&g[..3]) + Vector::from_slice(&g[3..6]).cross(near.arm)
+            });
+            near.calmed = -times(&near.block, near.of(pulls) - carried);
+        }
     }
 
     /// `v = A^-1 K v`, held ends and surfaces moving as they do in a state, or not at all. Guests are part of it: taken for surfaces that

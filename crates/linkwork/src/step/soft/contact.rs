@@ -115,6 +115,8 @@ pub(super) struct Near {
     sticks: bool,
     pub block: factor::Block,
     pub by: [f64; 4],
+    /// Impulse that it gave while fast modes were damped (`calm.rs`).
+    pub calmed: Vector,
 }
 
 impl Near {
@@ -164,6 +166,7 @@ impl Near {
             sticks,
             block: [0.0; 6],
             by: weights,
+            calmed: zero,
         }
     }
 
@@ -589,9 +592,12 @@ impl Soft {
         };
         let p = (-along * heavy(n)).max(0.0);
         let slide = relative - n * along;
+        // The normal impulse of the step's second half is p and what damping took before; so is friction's.
+        let pressed = near.calmed.dot(n);
+        let most = near.friction * (p + pressed.max(0.0)) - (near.calmed - n * pressed).length();
         let rub = slide.try_normalize().filter(|_| rubs).map_or(Vector::ZERO, |d| {
             let stop = slide.length() * heavy(d);
-            -d * stop.min(near.friction * p)
+            -d * stop.min(most.max(0.0))
         });
         let push = n * p + rub;
         for (n, w) in near.moving() {

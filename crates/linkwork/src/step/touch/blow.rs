@@ -13,6 +13,8 @@ use crate::step::{IslandWork, Piece};
 /// How far two come in a step for a plane to be too little, in units of the smaller one; the same where one is a ball.
 const FAST: f64 = 0.5;
 const FAST_BALL: f64 = 0.1;
+/// The same for what is thrown back: where the blow strikes decides what becomes of its spin.
+const BOUNCES: f64 = 0.1;
 /// As a share of that: how far they would come into each other for a blow to be one.
 const DEEP: f64 = 0.05;
 /// By how much the cut comes after it, so that it is felt, in units of the smaller one.
@@ -49,7 +51,8 @@ impl Touch {
         let least = a.size.min(b.size);
         let [va, vb] = pair.solids.map(|i| s.velocities[i]);
         let speed = (vb - va).length();
-        let far = far(a, b);
+        let bounces = pair.surface.restitution > 0.0;
+        let far = if bounces { far(a, b).min(BOUNCES * least) } else { far(a, b) };
         if !(piece.h * speed > far) {
             return None;
         }

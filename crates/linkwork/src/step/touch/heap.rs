@@ -7,7 +7,7 @@
 //! through the positions alone, so that no speed comes of them. What it costs is known before it begins, and the receipt
 //! tells how far it is from the laws: nothing is solved again.
 
-use super::stages::{approach, impact_speed};
+use super::stages::approach;
 use super::{Contact, PUSH, Touch};
 use crate::contact::{ContactMemory, ContactReport};
 use crate::math::{Matrix, Vector};
@@ -68,13 +68,13 @@ impl IslandWork {
 
     /// A part of the step, with the points as they are.
     fn sweep_heap(&mut self, piece: &Piece, s: &mut State, substeps: usize) {
-        let Piece { m, h, begin, end, .. } = *piece;
+        let Piece { m, h, end, .. } = *piece;
         let bounces = self.touch.contacts.iter().any(|c| c.restitution > 0.0);
         self.touch.energy = if bounces { self.energy(piece, s) } else { f64::INFINITY };
         for c in &mut self.touch.contacts {
-            c.impact = impact_speed(piece, s, c);
+            c.approaches(piece, s);
         }
-        applied(m, s, begin, &self.masses, &mut self.wrenches);
+        applied(piece, s, &self.masses, &mut self.wrenches);
         if self.scripted {
             move_scripted(m, s, h, end);
         }

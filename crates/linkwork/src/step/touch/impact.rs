@@ -94,6 +94,9 @@ impl IslandWork {
         // Joints first: what they leave of the speed is what meets.
         self.touch.contacts.iter_mut().for_each(|c| (c.active, c.taken) = (false, false));
         hold_velocities(piece, s, self, pushed, false, done);
+        for c in &mut self.touch.contacts {
+            c.met.later = c.fell_on(piece.h, |i| (s.velocities[i], s.spins[i]));
+        }
         for _ in 0..BLOWS * self.touch.pairs.len().min(50) {
             let mut fastest: Option<(usize, f64)> = None;
             for c in self.touch.contacts.iter().filter(|c| c.restitution > 0.0) {
@@ -112,10 +115,9 @@ impl IslandWork {
                 (c.force, c.applied) = ([0.0; 3], [0.0; 3]);
                 c.resist.cool();
                 let speed = -c.change(|i| (s.velocities[i], s.spins[i]))[0];
-                // Met for the first time: at the speed of its free flight, which the step's own is beyond. What was met
-                // slowly may be hit by a neighbour meanwhile.
-                if c.active && c.impact < 0.5 * speed {
-                    c.impact = speed;
+                if c.active {
+                    // Met for the first time: without what gravity gave since.
+                    c.impact = (speed - if c.impact > 0.0 { c.met.later } else { 0.0 }).max(0.0);
                 }
             }
             self.touch.forget();

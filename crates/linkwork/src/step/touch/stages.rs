@@ -61,7 +61,7 @@ impl IslandWork {
         t.start.clear();
         t.start.extend(s.centers.iter().zip(s.rotations.iter()).map(|(c, q)| (*c, *q)));
         for c in &mut t.contacts {
-            c.impact = impact_speed(piece, s, c);
+            c.approaches(piece, s);
             if c.force[0] <= 0.0 {
                 c.force = [0.0; 3];
             }
@@ -191,6 +191,7 @@ impl IslandWork {
             let moved =
                 new.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
             new.gap -= moved[0];
+            new.approaches(piece, s);
             new.taken = true;
             t.contacts.push(new);
         }
@@ -239,12 +240,13 @@ impl IslandWork {
 
     /// Notes who pushed. Where something is thrown back, impacts begin from the speeds that there were: the contacts'
     /// impulses, and what joints answered to them, are taken out of the momenta.
-    pub(in crate::step) fn withdraw_contacts(&mut self) {
+    pub(in crate::step) fn withdraw_contacts(&mut self, h: f64) {
         let mut t = std::mem::take(&mut self.touch);
+        t.contacts.iter_mut().for_each(|c| c.has_come(h));
         let pushes = t.contacts.iter().filter(|c| c.applied[0] > 0.0);
         t.pushed.clear();
-        t.pushed.extend(pushes.map(|c| (c.key, c.impact, c.applied)));
-        t.pushed.sort_unstable_by_key(|p| p.0);
+        t.pushed.extend(pushes.copied());
+        t.pushed.sort_unstable_by_key(|c| c.key);
         let thrown = |c: &Contact| c.restitution > 0.0 && c.impact > 0.0 && c.applied[0] > 0.0;
         t.withdrawn = t.contacts.iter().any(thrown);
         t.keep_coats(t.withdrawn);
@@ -305,13 +307,13 @@ impl IslandWork {
             t.warm_start(s, share * h);
             let pushed = std::mem::take(&mut t.pushed);
             for c in &mut t.contacts {
-                let known = pushed.binary_search_by_key(&c.key, |p| p.0).ok().map(|k| pushed[k]);
+                let known = pushed.binary_search_by_key(&c.key, |p| p.key).ok().map(|k| &pushed[k]);
                 c.active = c.gap <= tolerance || known.is_some();
-                c.impact = known.map_or(0.0, |(_, speed, _)| speed);
-                if c.force == [0.0; 3]
-                    && let Some((_, _, force)) = known
-                {
-                    c.force = force.map(|f| 2.0 * share * f);
+                if let Some(known) = known {
+                    (c.impact, c.met) = (known.impact, known.met);
+                    if c.force == [0.0; 3] {
+                        c.force = known.applied.map(|f| 2.0 * share * f);
+                    }
                 }
                 if c.force[0] <= 0.0 {
                     c.force = [0.0; 3];
@@ -456,19 +458,4 @@ impl Touch {
             }
         }
     }
-}
-
-/// The speed at which a point that is not touched yet is met: free flight as far as its gap.
-pub(super) fn impact_speed(piece: &Piece, s: &State, c: &Contact) -> f64 {
-    if c.restitution == 0.0 {
-        return 0.0;
-    }
-    let moves = c.solids.map(|i| !piece.m.solids()[i].is_fixed());
-    let fall = |k: usize| if moves[k] { piece.m.gravity } else { Vector::ZERO };
-    let pull = c.frame[0].dot(fall(1) - fall(0));
-    let speed = c.change(|i| (s.velocities[i], s.spins[i]))[0];
-    let least = pull.abs() * piece.h;
-    let met = (speed * speed - 2.0 * pull * c.gap.max(0.0)).max(0.0).sqrt();
-    // Slower ones come back within the step: they rest.
-    if speed < 0.0 && met > 0.5 * least { met } else { 0.0 }
 }
