@@ -316,7 +316,7 @@ impl Findings<'_> {
             ),
             Outcome::Conflict => format!(
                 "{}: gaps of up to {start} in the file, {} in the best compromise",
-                paint.bad("impossible"),
+                paint.bad("no pose was found"),
                 report::gaps(self.end)
             ),
             Outcome::Budget => format!(

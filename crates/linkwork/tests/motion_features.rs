@@ -552,3 +552,80 @@ fn forces_last_as_long_as_they_should() {
         }
     }
 }
+
+/// A motor of limited force that holds a position gets there and stays, under every method: most passed it at full speed, for
+/// ever.
+#[test]
+fn weak_servos_get_there_and_stay() {
+    let mut faults = crate::common::Faults::new();
+    for (name, method) in asked() {
+        for dt in [1.0 / 60.0, 1.0 / 240.0] {
+            for (force, load, speed) in
+                [(5.0, 0.0, 0.0), (2.0, 0.0, 0.7), (20.0, 0.0, -1.0), (20.0, -6.0, 0.0)]
+            {
+                let mut m = Mechanism::new();
+                m.gravity = Vector::X * load;
+                let mut sledge = bar("sledge", Vector::ZERO, Vector::X, 1.0);
+                sledge.velocity = Vector::X * speed;
+                let id = m.add_solid(sledge).unwrap();
+                let at = |id| Frame::axis(id, Vector::ZERO, Vector::X);
+                let mut slider = Joint::slider(at(SolidId::WORLD), at(id));
+                slider.drives.push(Drive {
+                    direction: Direction::T1,
+                    aim: DriveAim::To { target: 1.0, stiffness: 0.0, damping: 0.0 },
+                    max_force: force,
+                });
+                m.add_joint(slider).unwrap();
+                let (mut late, mut energy) = (0.0_f64, f64::NAN);
+                let start = State::new(&m).centers[id.index()].x;
+                watch(&m, &config(method, dt), 8.0, |s| {
+                    if s.time > 6.0 {
+                        late = late.max((s.centers[id.index()].x - start - 1.0).abs());
+                        energy = s.velocities[id.index()].length();
+                    }
+                });
+                faults.check(late < 2e-3 && energy < 2e-3, || {
+                    format!("{name}, dt {dt}, {force} N, load {load}, {speed} m/s: {late} off, {energy} m/s")
+                });
+            }
+        }
+    }
+    faults.done(50);
+}
+
+/// Motors and screws that turn by more than half a turn in a step: the angle was taken for what is missing to a whole turn,
+/// so that the motor never got to its speed and the nut ran backwards.
+#[test]
+fn fast_screws_and_motors_count_their_turns() {
+    let mut faults = crate::common::Faults::new();
+    let at = |id| Frame::axis(id, Vector::ZERO, Vector::X);
+    for (name, method) in asked() {
+        for speed in [20.0, 188.0, 250.0, -700.0, 1500.0] {
+            let mut m = Mechanism::new();
+            m.gravity = Vector::ZERO;
+            let id = m.add_solid(bar("nut", Vector::ZERO, Vector::X, 1.0)).unwrap();
+            let pitch = 0.01;
+            let mut screw = Joint::screw(at(SolidId::WORLD), at(id), pitch);
+            screw.drives.push(Drive {
+                direction: Direction::R1,
+                aim: DriveAim::Speed(speed),
+                max_force: f64::INFINITY,
+            });
+            m.add_joint(screw).unwrap();
+            let c = config(method, 1.0 / 60.0);
+            let begin = State::new(&m).centers[id.index()].x;
+            let s = watch(&m, &c, 1.0, |_| ());
+            let spin = s.spins[id.index()].x;
+            let way = s.centers[id.index()].x - begin;
+            let want = speed * s.time * pitch / std::f64::consts::TAU;
+            // The first step of some methods brings up the speed.
+            faults.check((spin - speed).abs() < 1e-3 * speed.abs(), || {
+                format!("{name} at {speed}: spin {spin}")
+            });
+            faults.check((way - want).abs() < 0.03 * want.abs(), || {
+                format!("{name} at {speed}: went {way} of {want}")
+            });
+        }
+    }
+    faults.done(50);
+}

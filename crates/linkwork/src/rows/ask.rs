@@ -109,7 +109,7 @@ pub(crate) struct Seen {
     pub damping: f64,
     /// The multiplier of a bound in the first half of the step: it is touched where that is not zero.
     pub pushed: f64,
-    /// What a unit of force does to the row, at most: midpoint stages of motors with a limited force alone.
+    /// What a unit of force does to the row, at most: motors with a limited force alone.
     pub mobility: f64,
     /// The speed at which a bound that is touched is left again.
     pub rebound: f64,
@@ -197,6 +197,10 @@ pub(crate) fn ask(g: &Group, seen: &Seen, stage: &Stage) -> Ask {
 
 fn positions(g: &Group, seen: &Seen, h: f64) -> Ask {
     match g.law {
+        Law::Hold if is_weak_servo(g) => {
+            let speed = servo_speed(g, seen.low + seen.moved, seen, h);
+            Ask::equal(h * speed - seen.moved)
+        }
         Law::Hold => Ask { low: seen.low, high: seen.high, ..NOTHING },
         Law::Rate(rate) => Ask::equal(h * rate - seen.moved),
         Law::Soft { stiffness, damping } => {
@@ -290,9 +294,7 @@ fn accelerations(g: &Group, seen: &Seen, h: f64, speed: f64, position: f64) -> A
             Ask { low: toward(seen.low, seen.low > 0.0), high: toward(seen.high, seen.high < 0.0), ..NOTHING }
         }
         // A motor of limited strength has further to go than a joint drifts.
-        Law::Hold if g.source != Source::Joint && g.most_force.is_finite() => {
-            Ask::equal(toward(seen.low, true))
-        }
+        Law::Hold if is_weak_servo(g) => Ask::equal(reach(servo_speed(g, seen.low, seen, h))),
         Law::Hold => Ask::equal(position * seen.low - speed * seen.speed - seen.moved),
     }
 }

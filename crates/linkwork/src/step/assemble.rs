@@ -579,5 +579,9 @@ impl<'a> Assembler<'a> {
             }
             state.displace(id.index(), &[t.x, t.y, t.z, q.x, q.y, q.z]);
         }
+        // A nut may belong some turns away from where it is: as many poses look the same to it as the thread has turns.
+        for a in self.rows.angles.iter().filter(|a| a.winds) {
+            state.angles[a.slot] += std::f64::consts::TAU * (2.0 * reach * random.signed()).round();
+        }
     }
 }

@@ -160,7 +160,7 @@ impl Island {
             return self.rest_in_compromise(c);
         }
         let mut attempt = Attempt {
-            pieces: method::least_pieces(&w.masses, &self.state, c),
+            pieces: method::least_pieces(m, &w.masses, &self.state, c),
             careful: care > 0 && c.iterations >= 4,
             last_try: false,
             contradict: open > CONTRADICTION * c.tolerance,

@@ -72,7 +72,13 @@ impl IslandWork {
     pub fn ask(&mut self, stage: &Stage, seen: impl Fn(&Rows, usize, usize) -> Seen) {
         self.asks.clear();
         for (k, g) in self.rows.groups.iter().enumerate() {
-            self.asks.extend(g.range().map(|r| ask(g, &seen(&self.rows, k, r), stage)));
+            self.asks.extend(g.range().map(|r| {
+                let mut seen = seen(&self.rows, k, r);
+                if g.most_force.is_finite() {
+                    seen.mobility = super::work::mobility(&self.rows, &self.masses, g, r);
+                }
+                ask(g, &seen, stage)
+            }));
         }
     }
 

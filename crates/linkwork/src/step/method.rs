@@ -1,6 +1,8 @@
 //! The methods by name, and what all of them share.
 
 use super::{Advanced, IslandWork, Piece, Rejected, StepConfig};
+use crate::joint::{DriveAim, Joint};
+use crate::mechanism::Mechanism;
 use crate::rows::Masses;
 use crate::state::State;
 
@@ -121,15 +123,40 @@ impl Method {
     }
 }
 
+/// An angle that is counted turns by no more than this in a piece, radians: more than half a turn would be taken for less, the
+/// other way round.
+const MOST_COUNTED: f64 = 2.5;
+
+/// How fast angles that are counted turn, or are about to.
+fn counted_rate(m: &Mechanism, s: &State) -> f64 {
+    let of = |j: &Joint| {
+        let [a, b] = j.frames.map(|f| f.solid.index());
+        let mut rate = (s.spins[b] - s.spins[a]).length();
+        for d in &j.drives {
+            let DriveAim::Speed(speed) = d.aim else { continue };
+            let angle = match j.screw {
+                Some(pitch) if !d.direction.is_rotation() => std::f64::consts::TAU * speed / pitch,
+                _ if d.direction.is_rotation() => speed,
+                _ => 0.0,
+            };
+            rate = rate.max(angle.abs());
+        }
+        rate
+    };
+    m.joints().iter().filter(|j| j.enabled && j.counted_ranges().next().is_some()).map(of).fold(0.0, f64::max)
+}
+
 /// Into how many pieces a step must be cut so that no solid turns too far in one of them.
-pub(super) fn least_pieces(masses: &Masses, s: &State, c: &StepConfig) -> usize {
+pub(super) fn least_pieces(m: &Mechanism, masses: &Masses, s: &State, c: &StepConfig) -> usize {
+    let counted = if m.counter_count() > 0 { counted_rate(m, s) } else { 0.0 };
     if !matches!(c.method, Method::Variational | Method::Relaxation(_)) {
-        return 1;
+        let pieces = (c.dt * counted / MOST_COUNTED).ceil();
+        return if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 };
     }
     let turning = (0..masses.len()).filter(|i| masses.turns(*i));
     let fastest = turning.map(|i| s.spins[i].length_squared()).fold(0.0, f64::max).sqrt();
     // Two thirds: joints and forces may speed a solid up within the step.
-    let pieces = (c.dt * fastest / (0.67 * c.max_rotation)).ceil();
+    let pieces = (c.dt * fastest.max(counted) / (0.67 * c.max_rotation)).ceil();
     // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.
     let last = s.memory.own().substep;
     let before = if last > 0.0 { (0.5 * c.dt / last).floor() } else { 1.0 };

@@ -28,6 +28,7 @@
 use super::displacement::value;
 use super::free::{applied, move_scripted};
 use super::implicit::free_velocities;
+use super::work::mobility;
 use super::{Advanced, IslandWork, Piece, Rejected, Relaxation};
 use crate::math::{Vector, exp, log, unwrap_angle};
 use crate::mechanism::Mechanism;
@@ -204,7 +205,7 @@ fn one_by_one(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch)
         x.one.refill(m, s, &whole);
         let Some(g) = x.one.groups.first().copied() else { continue };
         let lambda = &mut w.lambda[whole.range()];
-        let open = x.block.aim(&x.one, &g, &w.next, whole.first, lambda, h);
+        let open = x.block.aim(&x.one, &w.masses, &g, &w.next, whole.first, lambda, h);
         // Gaps below the tolerance are met. Forces are not: a stiff spring makes much of a small request.
         if !(open > if is_rigid(&g) { c.tolerance } else { 0.0 }) {
             continue;
@@ -243,7 +244,7 @@ fn all_at_once(piece: &Piece, s: &mut State, w: &mut IslandWork, x: &mut Scratch
     for k in 0..w.rows.groups.len() {
         let g = w.rows.groups[k];
         let lambda = &mut w.lambda[g.range()];
-        let open = x.block.aim(&w.rows, &g, &w.next, g.first, lambda, h);
+        let open = x.block.aim(&w.rows, &w.masses, &g, &w.next, g.first, lambda, h);
         if open > 0.0 {
             worst = worst.max(open);
         }
@@ -374,7 +375,16 @@ struct Block {
 impl Block {
     /// What the rows of `g` ask for, given the multipliers so far; `first` is where they stand in `start`, the rows at the
     /// start of the step. Returns how much that is: the gaps of what is rigid, the largest request of the rest.
-    fn aim(&mut self, rows: &Rows, g: &Group, start: &Rows, first: usize, lambda: &[f64], h: f64) -> f64 {
+    fn aim(
+        &mut self,
+        rows: &Rows,
+        masses: &Masses,
+        g: &Group,
+        start: &Rows,
+        first: usize,
+        lambda: &[f64],
+        h: f64,
+    ) -> f64 {
         self.goal.clear();
         self.asks.clear();
         self.on.clear();
@@ -388,7 +398,8 @@ impl Block {
             if rows.unit[r] == Unit::Angle {
                 moved = unwrap_angle(moved, 0.0);
             }
-            let ask = ask(g, &Seen { moved, ..Seen::at(rows, r) }, &stage);
+            let mobility = if g.most_force.is_finite() { mobility(rows, masses, g, r) } else { 0.0 };
+            let ask = ask(g, &Seen { moved, mobility, ..Seen::at(rows, r) }, &stage);
             // The end that is crossed. A soft bound says so itself: it asks only then.
             let end = if ask.low == ask.high || ask.low > 0.0 || (ask.give > 0.0 && ask.low.is_finite()) {
                 Some(ask.low)

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::joint::{AngleRange, Direction, Frame, Joint, Mask, Range, Rank, Region, TwistRange};
-use crate::math::{Pose, exp, rotation_between};
+use crate::math::{Pose, Rotation, exp, rotation_between};
 use crate::shape::PlacedShape;
 use crate::solid::{Mobility, Solid, SolidId};
 
@@ -258,6 +258,32 @@ fn a_screw_advances_by_its_pitch() {
     assert!((turn - s.angles[0]).abs() < 1e-8, "{turn} {:?}", s.angles);
     assert!((s.centers[1].x - 0.5 * turn / std::f64::consts::TAU).abs() < 1e-9);
     assert!(s.centers[1].y.abs() < 1e-9);
+}
+
+/// A nut that two rods hold closes some turns away from where it was drawn; it was called impossible.
+#[test]
+fn a_screw_closes_turns_away() {
+    let mut random = Random::new(11);
+    for k in 0..60 {
+        // From a pose in which everything holds: lengths that have one.
+        let pitch = 0.05 + 0.15 * (k % 4) as f64;
+        let turn = 6.0 * std::f64::consts::PI * random.signed();
+        let up = pitch * turn / std::f64::consts::TAU;
+        let (mut m, mut nut) = (Mechanism::new(), bar("nut", 0.4, 1.0));
+        nut.pose = Pose::IDENTITY;
+        let nut = m.add_solid(nut).unwrap();
+        let axis = |s| Frame::axis(s, Vector::ZERO, Vector::Y);
+        m.add_joint(Joint::screw(axis(WORLD), axis(nut), pitch)).unwrap();
+        let arms = [Vector::X * 0.4, Vector::new(-0.2, 0.0, 0.3)];
+        for (i, arm) in arms.into_iter().enumerate() {
+            let anchor = Vector::new(0.8 - 1.4 * i as f64, 0.5 * random.signed(), 0.3 * random.signed());
+            let held = Rotation::from_axis_angle(Vector::Y, turn) * arm + Vector::Y * up;
+            let (a, b) = (point(WORLD, anchor.x, anchor.y, anchor.z), point(nut, arm.x, arm.y, arm.z));
+            m.add_joint(Joint::distance(a, b, held.distance(anchor))).unwrap();
+        }
+        let (report, state) = run(&m);
+        assert_eq!(report.outcome, Outcome::Ok, "{k}: {report:?} {:?}", state.centers);
+    }
 }
 
 #[test]

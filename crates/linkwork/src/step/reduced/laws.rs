@@ -3,6 +3,7 @@
 use super::tree::{Six, add};
 use crate::rows::{Group, Law, Masses, Rows};
 use crate::state::State;
+use crate::step::work::mobility;
 
 /// What a row does during one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -62,11 +63,19 @@ pub(super) fn motor_lacks(rows: &Rows, g: &Group, r: usize, s: &State, ahead: f6
     }
 }
 
+/// A motor of limited force goes for its position so fast that it could hardly stop there.
+fn must_brake(rows: &Rows, masses: &Masses, g: &Group, r: usize, s: &State) -> bool {
+    let (gap, speed) = (rows.wanted(r), along(rows, r, g.solids, s));
+    let brakes = g.most_force * mobility(rows, masses, g, r) * gap.abs();
+    g.law == Law::Hold && gap.abs() > 1e-9 && gap * speed > 0.0 && speed * speed > brakes
+}
+
 /// The modes at the start of a step of length `h`. A bound that pushed at the end of the last one goes on doing so until
 /// it would pull. A motor that would overshoot its position within the step brakes: late braking would feed energy in.
 pub(super) fn choose(
     rows: &Rows,
     s: &State,
+    masses: &Masses,
     tolerance: f64,
     h: f64,
     modes: &mut Vec<Mode>,
@@ -79,6 +88,9 @@ pub(super) fn choose(
         for r in g.range() {
             modes[r] = match g.law {
                 Law::Soft { .. } => Mode::Gives,
+                _ if g.most_force.is_finite() && must_brake(rows, masses, g, r, s) => {
+                    Mode::Pushes(g.most_force.copysign(-along(rows, r, g.solids, s)))
+                }
                 _ if g.most_force.is_finite() => match motor_lacks(rows, g, r, s, h) {
                     0.0 => Mode::Holds { high: false },
                     lacks => Mode::Pushes(g.most_force.copysign(lacks)),

@@ -155,7 +155,7 @@ impl Scratch {
             }
         }
         w.relinearise(piece, s, end);
-        laws::choose(&w.rows, s, c.tolerance, h, &mut self.modes, &mut self.gauge);
+        laws::choose(&w.rows, s, &w.masses, c.tolerance, h, &mut self.modes, &mut self.gauge);
         self.remember_motors(s, w);
         self.touched.clear();
         self.touched.resize(w.rows.len(), None);
