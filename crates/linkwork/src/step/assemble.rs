@@ -242,6 +242,14 @@ const BARELY: f64 = 1e-14;
 const STIFFENING: f64 = 10.0;
 /// Gaps up to this share of the typical size are closed by the true masses alone, as in the paper.
 const WIDE: f64 = 0.02;
+/// Where a nut winds, as many times more starts are tried: each only tells of one turn or two.
+const WINDING: usize = 5;
+
+/// Whole turns of the first nut by start: 1, -1, 2, -2 and so on to ten, and over again.
+fn turns_of(round: usize) -> f64 {
+    let k = round % 20 + 1;
+    (k / 2) as f64 * if k.is_multiple_of(2) { 1.0 } else { -1.0 }
+}
 
 impl<'a> Assembler<'a> {
     fn new(
@@ -322,7 +330,9 @@ impl<'a> Assembler<'a> {
 
     /// Restarts cost whole searches: fewer of them on large islands, where conflicts are reported rather than fought.
     fn affordable_restarts(&self) -> usize {
+        let winds = self.rows.angles.iter().any(|a| a.winds);
         match self.rows.len() {
+            0..=300 if winds => WINDING * self.config.restarts,
             0..=300 => self.config.restarts,
             301..=1000 => self.config.restarts.min(6),
             _ => self.config.restarts.min(2),
@@ -579,9 +589,11 @@ impl<'a> Assembler<'a> {
             }
             state.displace(id.index(), &[t.x, t.y, t.z, q.x, q.y, q.z]);
         }
-        // A nut may belong some turns away from where it is: as many poses look the same to it as the thread has turns.
-        for a in self.rows.angles.iter().filter(|a| a.winds) {
-            state.angles[a.slot] += std::f64::consts::TAU * (2.0 * reach * random.signed()).round();
+        // A nut may belong some turns away from where it is, one way or the other.
+        for (k, a) in self.rows.angles.iter().filter(|a| a.winds).enumerate() {
+            let turns =
+                if k == 0 { turns_of(round) } else { (2.0 * reach.min(4.0) * random.signed()).round() };
+            state.angles[a.slot] = start.angles[a.slot] + std::f64::consts::TAU * turns;
         }
     }
 }

@@ -282,7 +282,7 @@ fn a_screw_closes_turns_away() {
             m.add_joint(Joint::distance(a, b, held.distance(anchor))).unwrap();
         }
         let (report, state) = run(&m);
-        assert_eq!(report.outcome, Outcome::Ok, "{k}: {report:?} {:?}", state.centers);
+        assert_eq!(report.outcome, Outcome::Ok, "{k}, {turn} rad: {report:?} {:?}", state.centers);
     }
 }
 
