@@ -304,7 +304,8 @@ fn the_viewer_opens_scenes_whose_meshes_lie_elsewhere() {
 /// F28: what begins and ends between two steps was never seen, and nobody was told.
 #[test]
 fn a_run_tells_what_no_step_sees() {
-    let scene = format!("{PENDULUM} spring push: object2 arm; hinge 0 0 0 0 0 0; stiffness 9; during 0.51 0.53; end");
+    let scene =
+        format!("{PENDULUM} spring push: object2 arm; hinge 0 0 0 0 0 0; stiffness 9; during 0.51 0.53; end");
     let run = |step: &str| linkwork_with(&["run", "-", "--seconds", "1", "--step", step], scene.as_bytes());
     assert!(!run("1/60").stderr.contains("never acts"));
     let coarse = run("0.1").stderr;

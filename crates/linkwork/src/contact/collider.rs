@@ -50,6 +50,10 @@ pub(crate) struct Collider {
 const ROUND: f64 = 1e-2;
 
 impl Collider {
+    pub fn is_mesh(&self) -> bool {
+        matches!(self.geometry, Geometry::Mesh(_))
+    }
+
     fn new(m: &Mechanism, id: SolidId, shape: &crate::shape::PlacedShape) -> Option<Self> {
         let solid = m.solid(id);
         let geometry = match &shape.shape {

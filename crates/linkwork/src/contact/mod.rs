@@ -23,7 +23,7 @@ pub(crate) use broad::Broad;
 pub(crate) use coat::{Coat, CoatStep, Dents};
 pub(crate) use collider::{Collider, Colliders, Geometry, Surface, obstacles};
 pub use events::{ContactEvents, Touching};
-pub(crate) use narrow::{Narrow, Point, distance};
+pub(crate) use narrow::{Narrow, Point, separation};
 
 use crate::math::Vector;
 use crate::mechanism::Mechanism;

@@ -12,8 +12,8 @@ use parry3d_f64::query::details::{
     contact_manifold_cuboid_cuboid, contact_manifold_pfm_pfm,
 };
 use parry3d_f64::query::{
-    ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, PointQuery, ShapeCastOptions,
-    TrackedContact, cast_shapes,
+    ClosestPoints, ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, PointQuery,
+    ShapeCastOptions, TrackedContact, cast_shapes, closest_points,
 };
 use parry3d_f64::shape::{PackedFeatureId, PolygonalFeatureMap, Shape, TriMesh, Triangle};
 
@@ -368,12 +368,26 @@ fn whole(g: &Geometry) -> Option<(&dyn Shape, f64)> {
     }
 }
 
-/// How far two colliders are apart, zero where they touch, are planes, or nobody can tell. Poses are those of the solids'
-/// centres.
-pub(crate) fn distance(a: &Collider, at_a: &Pose, b: &Collider, at_b: &Pose) -> f64 {
-    let (Some((one, r1)), Some((two, r2))) = (whole(&a.geometry), whole(&b.geometry)) else { return 0.0 };
-    let apart = parry3d_f64::query::distance(&(*at_a * a.local), one, &(*at_b * b.local), two);
-    apart.map_or(0.0, |d| (d.distance - r1 - r2).max(0.0))
+/// How far two colliders are apart, and the way from the first to the second; infinitely far beyond `most`. `None`: they touch,
+/// are planes, or nobody can tell. Poses are those of the solids' centres.
+pub(crate) fn separation(
+    a: &Collider,
+    at_a: &Pose,
+    b: &Collider,
+    at_b: &Pose,
+    most: f64,
+) -> Option<(f64, Vector)> {
+    let ((one, r1), (two, r2)) = (whole(&a.geometry)?, whole(&b.geometry)?);
+    let most = (most + r1 + r2) * (1.0 + 1e-9);
+    match closest_points(&(*at_a * a.local), one, &(*at_b * b.local), two, most).ok()? {
+        ClosestPoints::Intersecting => None,
+        ClosestPoints::Disjoint => Some((f64::INFINITY, Vector::ZERO)),
+        ClosestPoints::WithinMargin(from, to) => {
+            let way = to - from;
+            let gap = way.length() - r1 - r2;
+            (gap > 0.0).then(|| (gap, way.normalize()))
+        }
+    }
 }
 
 /// Its corners and edges, and the rounding about them.

@@ -90,6 +90,8 @@ pub(crate) struct Cones {
     inner: Vec<f64>,
     /// The last answer was found over the motions of a linkage, whose matrix is there.
     linkage: bool,
+    /// Contacts are to be swept over a matrix per linkage.
+    pub by_linkage: bool,
 }
 
 /// Where the multipliers are looked for.
@@ -198,6 +200,9 @@ impl Cones {
             };
         };
         self.formed = if known { self.formed } else { 0 };
+        if self.by_linkage && (self.formed == n || self.parts.prepare(p, &held).is_finite()) {
+            return Way::Parts;
+        }
         // Few rows cost as little either way, and over the matrix their own responses are known.
         if n <= FEW {
             return Way::Matrix;

@@ -7,7 +7,7 @@ use super::StepConfig;
 use super::island::Island;
 use super::soft::Obstacle;
 use super::touch::{Pair, approach};
-use crate::contact::{Broad, Collider, Colliders, Surface, distance, obstacles};
+use crate::contact::{Broad, Collider, Colliders, Surface, obstacles, separation};
 use crate::math::{Pose, Vector};
 use crate::mechanism::Mechanism;
 use crate::soft::SoftBody;
@@ -57,6 +57,22 @@ const NONE: u32 = u32::MAX;
 const STRIKES: usize = 5;
 /// Who has more pairs than this is not sent anywhere by a blow.
 const MOST_NEAR: u32 = 24;
+
+/// Limbs that come no nearer to each other than this part of their size are not solved together: what joints make of their
+/// speeds within the step is less, and what it is not the next step sees.
+const STAYS_APART: f64 = 0.02;
+
+/// The most that two convex shapes come nearer per second along the way between them. Of meshes nobody knows.
+fn closing(s: &State, ends: [&Collider; 2], way: Vector) -> f64 {
+    if ends.iter().any(|c| c.is_mesh()) {
+        return f64::INFINITY;
+    }
+    let of = |c: &Collider, way: Vector| {
+        let i = c.solid.index();
+        s.velocities[i].dot(way) + s.spins[i].cross(way).length() * c.reach
+    };
+    (of(ends[0], way) + of(ends[1], -way)).max(0.0)
+}
 
 /// Colliders that may have moved are few when there are so many times more in all.
 const FEW: usize = 2;
@@ -300,7 +316,8 @@ impl Near {
         let speed = |c: &Collider, struck: &[f64]| {
             let (i, home) = (c.solid.index(), self.home[c.solid.index()]);
             let own = s.velocities[i].length() + s.spins[i].length() * c.reach;
-            if home == NONE { own } else { own.max(struck[home as usize]) }
+            // Linkages are slow to pass a blow on.
+            if home == NONE || self.jointed[home as usize] { own } else { own.max(struck[home as usize]) }
         };
         let mass = |c: &Collider| if c.fixed { f64::INFINITY } else { m.solid(c.solid).mass.mass };
         let mut any = false;
@@ -329,8 +346,9 @@ impl Near {
                 // An elastic blow of a free solid; what is scripted is as heavy as can be.
                 let scripted = self.home[from.solid.index()] == NONE;
                 let share = if scripted { 1.0 } else { mass(from) / (mass(from) + mass(to)) };
-                let sent = 2.0 * share * coming;
-                if sent > 1.01 * speed(to, &struck) {
+                let most = if self.jointed[home as usize] { 1.0 } else { 2.0 };
+                let sent = (2.0 * share).min(most) * coming;
+                if sent > 1.01 * speed(to, &struck).max(struck[home as usize]) {
                     (struck[home as usize], any) = (sent, true);
                 }
             }
@@ -371,7 +389,14 @@ impl Near {
             let solids = [a, b].map(|c| c.solid.index());
             let sent = h * (sent(solids[0]) + sent(solids[1]));
             let apart = room.min(1.1 * (approach(m, s, h, solids, [a, b]) + sent) + 1e-3 * (a.size + b.size));
-            !(distance(a, &pose(a.solid), b, &pose(b.solid)) > apart)
+            match separation(a, &pose(a.solid), b, &pose(b.solid), apart) {
+                None => true,
+                Some((gap, _)) if gap > apart => false,
+                Some((gap, way)) => {
+                    let least = STAYS_APART * a.size.min(b.size) + h * h * m.gravity.length();
+                    gap < 1.1 * (h * closing(s, [a, b], way) + sent) + least
+                }
+            }
         });
     }
 

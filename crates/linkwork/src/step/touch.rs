@@ -16,6 +16,7 @@
 
 mod blow;
 mod coats;
+mod crowd;
 mod heap;
 mod impact;
 mod met;
@@ -32,6 +33,7 @@ use crate::solve::{
 };
 use crate::state::State;
 pub(in crate::step) use blow::MOST_BLOWS;
+use crowd::Crowd;
 use met::Met;
 use resist::Resist;
 pub(in crate::step) use stages::approach;
@@ -188,6 +190,8 @@ pub(crate) struct Touch {
     solid_pairs: Vec<[u32; 2]>,
     /// Such pairs, and what an exact solve of them costs.
     costed: (Vec<[u32; 2]>, usize),
+    /// Contacts are swept.
+    pub(super) crowd: Crowd,
     tolerance: f64,
     /// How deep things are in each other (`depth`): when the step began, if that is known, and at its end.
     sunk_before: f64,
@@ -503,8 +507,9 @@ struct Upper<'a> {
 
 impl IslandWork {
     /// Adds bounds and contacts to an answer of the rows below: `delta` holds that, `lambda` and the contacts' `applied`
-    /// what acts already, in the same units. `dq` is the motion of the difference.
-    pub(super) fn solve_touching(&mut self, c: &StepConfig, tolerance: f64) -> usize {
+    /// what acts already, in the same units. `dq` is the motion of the difference; `unit` is what the tolerance of a gap is
+    /// in the units of the rows.
+    pub(super) fn solve_touching(&mut self, c: &StepConfig, tolerance: f64, unit: f64) -> usize {
         let clock = self.start(c);
         self.dq.clear();
         self.dq.resize(self.masses.len(), [0.0; 6]);
@@ -515,7 +520,8 @@ impl IslandWork {
             touch.guess.clone_from(&self.lambda);
         }
         touch.find_bounds(self.bounded, &self.below, &self.rows, &self.asks, &self.lambda, &self.dq);
-        let work = Work { iterations: c.solver_iterations, tolerance, out_of_time: c.out_of_time };
+        let (iterations, tolerance) = touch.crowd.effort(c.solver_iterations, tolerance, unit);
+        let work = Work { iterations, tolerance, out_of_time: c.out_of_time };
         let upper = Upper { rows: &self.rows, asks: &self.asks, masses: &self.masses };
         let mut scratch = std::mem::take(&mut touch.jointed);
         let report = match &mut self.solver {
@@ -573,7 +579,7 @@ impl Touch {
             // Sweeps find out by themselves who pushes.
             self.contacts.iter_mut().for_each(|c| c.taken |= c.active);
         }
-        for _ in 0..50 {
+        for _ in 0..if self.crowd.swept { 2 } else { 50 } {
             let taken = self.contacts.iter().filter(|c| c.taken).count();
             self.lay(upper, dq);
             let p = ConeProblem {

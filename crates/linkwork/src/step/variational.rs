@@ -53,7 +53,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     if w.begin_touch(piece, s) {
         linearise(piece, s, w, &mut done);
     }
-    if w.touch.whirls && !piece.last_try {
+    if w.touch.whirls && !piece.last_try && !w.touch.crowd.swept {
         return Err(Rejected::TooLong);
     }
     begin(piece, s, w);
@@ -89,6 +89,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
+    done.swept |= w.touch.crowd.swept;
     Ok(done)
 }
 
@@ -293,7 +294,9 @@ impl Newton {
             done.iterations += 1;
             // Multipliers of displacements are impulses times the step.
             let per = 1.0 / h;
-            if !w.touch.is_idle() {
+            if w.touch.crowd.is_settled() {
+                w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
+            } else if !w.touch.is_idle() {
                 done.solver_iterations += w.solve_positions(piece);
             } else if w.bounded && w.has_above() {
                 w.lambda.iter_mut().for_each(|l| *l *= h);
@@ -309,7 +312,8 @@ impl Newton {
     /// Looks at what the rows still ask for.
     fn judge(&mut self, piece: &Piece, w: &mut IslandWork, round: usize) -> Next {
         let c = piece.c;
-        let worst = larger(largest(&w.b), w.contact_shortfall());
+        let short = if w.touch.crowd.is_settled() { 0.0 } else { w.contact_shortfall() };
+        let worst = larger(largest(&w.b), short);
         if !worst.is_finite() {
             return Next::Stop(Found::No);
         }
@@ -443,9 +447,12 @@ fn residual(w: &mut IslandWork, h: f64) {
         for r in g.range() {
             let moved = change(&w.rows, &w.next, r);
             let a = ask(g, &Seen { moved, ..seen(w, &w.next, k, r) }, &Stage::Midpoint { h });
+            let a = w.touch.crowd.ask_no_farther(g, w.rows.low[r], w.rows.high[r], a);
             let had = h * w.lambda[r];
             b[r] = if w.below[r] {
                 a.low - a.give * had
+            } else if w.touch.crowd.is_settled() {
+                0.0
             } else {
                 shortfall(&a, had, 0.0, mobility(&w.rows, &w.masses, g, r))
             };
@@ -602,7 +609,8 @@ pub(super) fn hold_velocities(
             w.solve(c, 1e-3 * c.tolerance).iterations
         };
         if !w.touch.is_idle() {
-            done.solver_iterations += w.solve_touching(c, 1e-5 * c.tolerance / piece.h);
+            done.solver_iterations +=
+                w.solve_touching(c, 1e-5 * c.tolerance / piece.h, c.tolerance / piece.h);
             w.touch.apply();
             move_by(s, w);
         } else if w.bounded && w.has_above() {

@@ -89,6 +89,25 @@ impl Block {
         solve_block(self, &q)
     }
 
+    /// The same by the normal first and then the tangents, at a fraction of the cost. It comes to rest where `next` does, but
+    /// takes more sweeps.
+    pub fn nearer(&self, y: &[f64; 3], low: &[f64; 3], had: &[f64; 3]) -> [f64; 3] {
+        if self.stuck || self.limits.is_some() {
+            return self.next(y, low, had);
+        }
+        let d = &self.d;
+        let normal = (had[0] - (y[0] - low[0]) / d[0][0]).max(0.0);
+        let (most, step) = (self.friction * normal, normal - had[0]);
+        if !(most > 0.0) {
+            return [normal, 0.0, 0.0];
+        }
+        let own = 0.5 * (d[1][1] + d[2][2] + length(d[1][1] - d[2][2], 2.0 * d[1][2]));
+        let [a, b] = [1, 2].map(|i| had[i] - (y[i] - low[i] + d[i][0] * step) / own);
+        let size = length(a, b);
+        let share = if size > most { most / size } else { 1.0 };
+        [normal, share * a, share * b]
+    }
+
     /// How far a force and what it does are from the laws, in the units of the rows.
     pub fn residual(&self, y: &[f64], low: &[f64; 3], force: &[f64]) -> f64 {
         if self.stuck {

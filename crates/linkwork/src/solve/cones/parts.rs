@@ -414,7 +414,7 @@ fn relax(parts: &mut [Part], u: &Unit, k: usize, laws: &Laws, force: &mut [f64])
         let block = &laws.blocks[k - p.scalars];
         let low = [p.asks[r].low, p.asks[r + 1].low, p.asks[r + 2].low];
         let had = [force[r], force[r + 1], force[r + 2]];
-        let next = block.next(&y, &low, &had);
+        let next = block.nearer(&y, &low, &had);
         step = std::array::from_fn(|i| next[i] - had[i]);
         (0..3).fold(0.0, |most: f64, i| most.max(step[i].abs() * block.own(i)))
     };

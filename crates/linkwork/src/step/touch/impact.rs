@@ -97,6 +97,14 @@ impl IslandWork {
         for c in &mut self.touch.contacts {
             c.met.later = c.fell_on(piece.h, |i| (s.velocities[i], s.spins[i]));
         }
+        if self.touch.crowd.swept {
+            let any = self.touch.throw_at_once(|i| (s.velocities[i], s.spins[i]));
+            if any {
+                hold_velocities(piece, s, self, pushed, false, done);
+                self.touch.contacts.iter_mut().for_each(Contact::take_over);
+            }
+            return any;
+        }
         for _ in 0..BLOWS * self.touch.pairs.len().min(50) {
             let mut fastest: Option<(usize, f64)> = None;
             for c in self.touch.contacts.iter().filter(|c| c.restitution > 0.0) {

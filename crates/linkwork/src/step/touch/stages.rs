@@ -49,9 +49,10 @@ impl IslandWork {
         }
         self.detect_ahead(piece, s);
         self.touch.tolerance = piece.c.tolerance;
+        self.find_crowd(piece);
         self.touch.note_depth();
         let deep = |t: &Touch| t.contacts.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
-        let pushed = deep(&self.touch);
+        let pushed = deep(&self.touch) || self.passes_limits(piece.c.tolerance);
         if pushed {
             self.push_out(piece, s);
             self.detect_ahead(piece, s);
@@ -107,7 +108,8 @@ impl IslandWork {
         }
         self.asks.clear();
         self.asks.resize(n, crate::rows::NOTHING);
-        self.solve_touching(piece.c, 1e-3 * piece.c.tolerance);
+        self.ask_limits_back();
+        self.solve_touching(piece.c, 1e-3 * piece.c.tolerance, piece.c.tolerance);
         let share = self.touch.calm(&self.dq);
         for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
             let mut dq = self.dq[i].map(|x| share * x);
@@ -198,6 +200,7 @@ impl IslandWork {
         let any = t.contacts.len() > expected;
         if any {
             t.put_on(&self.masses, piece.h);
+            t.crowd.meets_more();
         }
         (t.looked, t.known) = (!any, t.known && !any);
         any
@@ -227,7 +230,8 @@ impl IslandWork {
             c.resist.scale(h);
             c.taken |= c.low[0] > 0.0;
         }
-        let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance);
+        let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance, piece.c.tolerance);
+        self.touch.crowd.has_swept();
         self.lambda.iter_mut().for_each(|l| *l /= h);
         for c in &mut self.touch.contacts {
             c.force = c.force.map(|f| f / h);
