@@ -42,6 +42,7 @@ mod polish;
 mod room;
 mod surface;
 mod tree;
+mod whole;
 mod wind;
 
 use super::free::Wrench;
@@ -94,6 +95,8 @@ pub struct SoftReport {
     pub factors: usize,
     /// Substeps in which it did not converge.
     pub unsolved: usize,
+    /// Substeps in which no good places were found, and everything was held back.
+    pub held_back: usize,
 }
 
 impl SoftReport {
@@ -112,6 +115,7 @@ impl SoftReport {
             rounds: self.rounds.max(other.rounds),
             factors: self.factors.max(other.factors),
             unsolved: self.unsolved + other.unsolved,
+            held_back: self.held_back + other.held_back,
         }
     }
 
@@ -121,6 +125,7 @@ impl SoftReport {
             tangled: self.tangled.max(before.tangled),
             stopped: self.stopped + before.stopped,
             unsolved: self.unsolved + before.unsolved,
+            held_back: self.held_back + before.held_back,
             ..*self
         }
     }
@@ -138,6 +143,7 @@ impl SoftReport {
         self.rounds += other.rounds;
         self.factors += other.factors;
         self.unsolved += other.unsolved;
+        self.held_back += other.held_back;
     }
 }
 
@@ -250,6 +256,7 @@ pub(crate) struct Soft {
     reach: f64,
     /// What springs hold together: a body, or each of the pieces that it was torn into.
     pieces: Vec<momentum::Piece>,
+    wholes: whole::Wholes,
     /// Surfaces of the soft bodies, in the same order.
     surfaces: Vec<layers::Surface>,
     faces: Vec<u32>,

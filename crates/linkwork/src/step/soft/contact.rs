@@ -403,7 +403,7 @@ impl Soft {
             let (center, at) = self.contacts.poses[near.obstacle as usize];
             near.normal = at.rotation * normal;
             let d = near.normal.dot(x - at.transform_point(point));
-            near.arm = x - near.normal * d - center;
+            near.arm = x - center;
             (d, x - at.transform_point(near.p0))
         };
         near.gap = d - near.keep - near.allowed;

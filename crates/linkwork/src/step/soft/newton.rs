@@ -185,6 +185,9 @@ impl Soft {
         self.report.unsolved += usize::from(!found);
         self.cut_crossings(c);
         self.linear_forces(held);
+        if self.balance() {
+            self.linear_forces(held);
+        }
         found
     }
 
@@ -247,18 +250,19 @@ impl Soft {
         springs + (0..self.x.len()).filter(|n| !held_by_pin(n)).map(left).sum::<f64>()
     }
 
-    /// Everything goes only so far that nothing is gained, and that nothing goes into or through anything.
+    /// Everything goes only so far that nothing is gained, and that nothing goes into or through anything: instead of its own way it goes
+    /// with what it touches.
     fn hold_back(&mut self, held: &State, c: &StepConfig) {
         self.right.fill(0.0);
         self.before.clone_from(&self.x);
         self.keep_guests();
+        self.find_wholes(|_| false);
+        self.find_common_ways();
+        self.report.held_back += 1;
         for halvings in 1..=HALVINGS {
             let share = if halvings == HALVINGS { 0.0 } else { 0.5_f64.powi(halvings) };
-            for (n, x) in self.x.iter_mut().enumerate() {
-                *x = self.start[n] + (self.before[n] - self.start[n]) * share;
-            }
+            self.go_along(share);
             self.seat_pins();
-            self.hold_guests_back(share);
             self.contacts.forget();
             self.evaluate(held);
             self.collect();
