@@ -8,6 +8,7 @@
 use super::calm::turned_by;
 use super::contact::Near;
 use super::guests::Guest;
+use super::momentum::Piece;
 use super::{NONE, Soft};
 use crate::math::{Matrix, Rotation, Vector, exp};
 use crate::rows::Masses;
@@ -48,7 +49,7 @@ impl Whole {
         inertia: Matrix::ZERO,
     };
 
-    /// Its momenta are known.
+    /// Its momenta are known, and not kept by what keeps those of pieces that touch nothing.
     fn is_closed(&self) -> bool {
         !self.is_held && self.touches
     }
@@ -118,7 +119,8 @@ impl Soft {
             let root = w.root(k);
             let own = if root == k { w.all.len() as u32 } else { w.of[root as usize] };
             if root == k {
-                w.all.push(Whole::NOTHING);
+                // A guest that nothing touches goes where it would go.
+                w.all.push(Whole { touches: k as usize >= nodes, ..Whole::NOTHING });
             }
             w.of.push(own);
         }
@@ -142,6 +144,11 @@ impl Soft {
     /// The whole of a node, and of a guest.
     pub(super) fn whole_of(&self, node: usize) -> &Whole {
         &self.wholes.all[self.wholes.of[node] as usize]
+    }
+
+    /// The momenta of a piece are those of the whole.
+    pub(super) fn is_whole(&self, piece: &Piece) -> bool {
+        piece.nodes.first().is_some_and(|n| self.whole_of(*n).is_closed())
     }
 
     fn whole_of_guest(&self, guest: usize) -> &Whole {
