@@ -113,6 +113,8 @@ pub(super) struct Near {
     /// In the matrix: it acts, it sticks, its stiffness, and by what weights.
     pub acts: bool,
     sticks: bool,
+    /// Its ways crossed, and were cut short.
+    pub crossed: bool,
     pub block: factor::Block,
     pub by: [f64; 4],
     /// Impulse that it gave while fast modes were damped (`calm.rs`).
@@ -164,6 +166,7 @@ impl Near {
             wants,
             acts,
             sticks,
+            crossed: false,
             block: [0.0; 6],
             by: weights,
             calmed: zero,

@@ -183,7 +183,12 @@ impl Soft {
         }
         let found = found && !gained;
         self.report.unsolved += usize::from(!found);
-        self.cut_crossings(c);
+        if self.cut_crossings(c) && self.careful {
+            self.evaluate(held);
+            if self.has_gained(held) {
+                self.hold_back(held, c);
+            }
+        }
         self.linear_forces(held);
         if self.balance() {
             self.linear_forces(held);
@@ -256,7 +261,7 @@ impl Soft {
         self.right.fill(0.0);
         self.before.clone_from(&self.x);
         self.keep_guests();
-        self.find_wholes(|_| false);
+        self.find_wholes();
         self.find_common_ways();
         self.report.held_back += 1;
         for halvings in 1..=HALVINGS {

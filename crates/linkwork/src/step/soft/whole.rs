@@ -96,8 +96,8 @@ fn lever(m: f64, r: Vector, x: Vector) -> Matrix {
 }
 
 impl Soft {
-    /// Finds the wholes: what springs hold together, and what pushes each other or, by these rows, is to count as if it did.
-    pub(super) fn find_wholes(&mut self, also: impl Fn(&Near) -> bool) {
+    /// Finds the wholes: what springs hold together, and what pushes each other or was kept from passing through each other.
+    pub(super) fn find_wholes(&mut self) {
         let mut w = std::mem::take(&mut self.wholes);
         let (nodes, guests) = (self.solids.len(), self.contacts.guests.len());
         w.roots.clear();
@@ -105,7 +105,7 @@ impl Soft {
         for piece in &self.pieces {
             piece.nodes.iter().for_each(|n| w.join(piece.nodes[0] as u32, *n as u32));
         }
-        let acts = |n: &&Near| n.push > 0.0 || n.acts || also(n);
+        let acts = |n: &&Near| n.push > 0.0 || n.acts || n.crossed;
         for near in self.contacts.near.iter().filter(acts) {
             let guest = (near.guest != NONE).then(|| nodes as u32 + near.guest);
             let mut ends = near.moving().map(|(n, _)| n as u32).chain(guest);
@@ -215,7 +215,7 @@ impl Soft {
     /// The momenta that wholes have too much after the first half of the step are taken back by moving them. Springs have a torque then,
     /// in `inner`, which their second half takes back. True when there was something to do.
     pub(super) fn balance(&mut self) -> bool {
-        self.find_wholes(|_| false);
+        self.find_wholes();
         if !self.wholes.all.iter().any(Whole::is_closed) {
             return false;
         }
