@@ -406,7 +406,7 @@ impl Soft {
             let (center, at) = self.contacts.poses[near.obstacle as usize];
             near.normal = at.rotation * normal;
             let d = near.normal.dot(x - at.transform_point(point));
-            near.arm = x - center;
+            near.arm = x - near.normal * d - center;
             (d, x - at.transform_point(near.p0))
         };
         near.gap = d - near.keep - near.allowed;

@@ -125,9 +125,12 @@ impl Soft {
             w.of.push(own);
         }
         for near in self.contacts.near.iter().filter(acts) {
-            let outside = if near.is_layer() { near.nodes.contains(&NONE) } else { near.guest == NONE };
-            for (n, _) in near.moving() {
-                let own = w.of(n);
+            // A held vertex may carry its share of a face, and all of it.
+            let held = near.ends.iter().zip(near.nodes).any(|(i, n)| *i != NONE && n == NONE);
+            let outside = held || (!near.is_layer() && near.guest == NONE);
+            let guest = (near.guest != NONE).then(|| nodes + near.guest as usize);
+            for k in near.moving().map(|(n, _)| n).chain(guest) {
+                let own = w.of(k);
                 (own.touches, own.is_held) = (true, own.is_held || outside);
             }
         }
