@@ -252,6 +252,8 @@ pub(crate) struct Soft {
     standing_still: f64,
     /// Kinetic energy when the step began, and that of falling for a step; a share of that of the guests.
     energy: f64,
+    /// Newton's method ends where corrections are shorter than this.
+    close: f64,
     /// Length of the shortest spring.
     reach: f64,
     /// What springs hold together: a body, or each of the pieces that it was torn into.

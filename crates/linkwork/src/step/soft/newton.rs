@@ -35,6 +35,7 @@ impl Soft {
     pub(super) fn solve(&mut self, held: &State, c: &StepConfig) -> bool {
         let extent = self.x.iter().fold(1.0, |most: f64, x| most.max(x.abs().max_element()));
         let close = (1e-2 * c.tolerance).max(1e-14 * extent);
+        self.close = close;
         // Which limits and contacts act is seen from not so near.
         let coarse = close.max(0.3 * c.tolerance);
         self.place_obstacles(held);
@@ -176,7 +177,7 @@ impl Soft {
     }
 
     fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
-        let through = !found && (!self.keeps_out() || !self.keeps_limits(c));
+        let through = !found && (!self.keeps_out(c) || !self.keeps_limits(c));
         let gained = through || self.careful && self.has_gained(held);
         if gained {
             self.hold_back(held, c);
@@ -207,7 +208,9 @@ impl Soft {
         if self.standing == f64::INFINITY || self.contacts.near.iter().any(Near::comes_out) {
             return false;
         }
-        let gain = GAIN * self.h * self.h * self.energy;
+        // Below that, places are not looked for: it is no gain.
+        let unseen = 0.5 * self.masses.iter().sum::<f64>() * self.close * self.close;
+        let gain = GAIN * self.h * self.h * self.energy + unseen;
         if self.is_driven() {
             // What a script moves gives energy as it likes: `Phi` is all that tells.
             return self.plain > self.standing_still + gain;
@@ -271,7 +274,7 @@ impl Soft {
             self.contacts.forget();
             self.evaluate(held);
             self.collect();
-            if !self.has_gained(held) && self.keeps_out() && self.keeps_limits(c) {
+            if !self.has_gained(held) && self.keeps_out(c) && self.keeps_limits(c) {
                 break;
             }
         }
