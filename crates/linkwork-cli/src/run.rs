@@ -471,7 +471,7 @@ impl Simulated<'_> {
             "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
             "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
             "tangled_max": soft.tangled, "stopped": soft.stopped, "torn": soft.torn, "rounds_max": soft.rounds,
-            "factors_max": soft.factors, "unsolved": soft.unsolved,
+            "factors_max": soft.factors, "unsolved": soft.unsolved, "held_back": soft.held_back,
         })
     }
 
@@ -578,6 +578,13 @@ impl Simulated<'_> {
             let _ = write!(iterations, "; {} by projection", count(t.fallbacks as usize, "piece"));
         }
         line("iterations", iterations);
+        if t.soft.held_back > 0 {
+            let pieces = count(t.soft.held_back, "substep");
+            line(
+                "",
+                format!("{pieces} of soft bodies without good places: what touches was held back together"),
+            );
+        }
         if t.contacts_max.points > 0 {
             line("contact", self.contact_text());
         }

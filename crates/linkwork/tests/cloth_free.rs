@@ -106,11 +106,11 @@ fn population(seeds: std::ops::Range<u64>, sheets: usize, steps: usize) {
 /// In every second of these throws everything stood still after some step, with all momentum gone.
 #[test]
 fn nothing_stops_dead_at_a_sheet() {
-    population(0..80, 1, 12);
+    population(0..88, 1, 9);
 }
 
 /// The same with a second sheet behind the first one.
 #[test]
 fn nor_at_two_sheets() {
-    population(100..120, 2, 10);
+    population(100..112, 2, 8);
 }

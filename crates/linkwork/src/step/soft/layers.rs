@@ -372,7 +372,11 @@ impl Soft {
                 if near.is_layer() && self.look_at_layer(&near).is_some_and(|(.., crosses)| crosses) {
                     (clean, cut) = (false, true);
                     self.contacts.near[k].crossed = true;
-                    if last { self.cut_off(&near) } else { self.cut_short(&near) }
+                    if last {
+                        self.cut_off(&near)
+                    } else {
+                        self.cut_short(&near)
+                    }
                     self.report.stopped += 1;
                 }
             }
