@@ -27,6 +27,8 @@
 //!
 //! Newton's method ends where corrections are small, and what it left would be a force from nowhere: `keep_momentum` takes
 //! its sum and its torque back as a motion of the whole, so that momenta are kept to rounding at any accuracy.
+//! What touches each other and is held by nothing keeps them together (`whole.rs`), and is held back, if it must be, towards that motion
+//! which it has in common.
 
 mod calm;
 mod contact;
