@@ -239,6 +239,16 @@ pub fn tangled(m: &linkwork::Mechanism, s: &linkwork::State) -> Vec<String> {
     linkwork::soft::tangles(m, s).iter().map(tell).collect()
 }
 
+/// What steps did to soft bodies, for the record of a run.
+pub fn soft_json(soft: &linkwork::step::SoftReport) -> Value {
+    json!({
+        "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
+        "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
+        "tangled_max": soft.tangled, "stopped": soft.stopped, "torn": soft.torn, "rounds_max": soft.rounds,
+        "factors_max": soft.factors, "unsolved": soft.unsolved, "held_back": soft.held_back,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -445,7 +445,7 @@ impl Simulated<'_> {
             },
             "limits": { "rows_max": t.limits.rows, "residual_max": t.limits.residual },
             "unresolved_springs": t.unresolved,
-            "soft": self.soft_json(),
+            "soft": report::soft_json(&self.totals.soft),
             "outcome": t.outcome(),
             "interrupted": t.ended == Ended::Interrupted,
             "rejected": self.rejected(),
@@ -463,16 +463,6 @@ impl Simulated<'_> {
             report.extend(more);
         }
         report
-    }
-
-    fn soft_json(&self) -> Value {
-        let soft = &self.totals.soft;
-        json!({
-            "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
-            "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
-            "tangled_max": soft.tangled, "stopped": soft.stopped, "torn": soft.torn, "rounds_max": soft.rounds,
-            "factors_max": soft.factors, "unsolved": soft.unsolved,
-        })
     }
 
     fn text(&self, paint: Paint) -> String {
@@ -578,6 +568,13 @@ impl Simulated<'_> {
             let _ = write!(iterations, "; {} by projection", count(t.fallbacks as usize, "piece"));
         }
         line("iterations", iterations);
+        if t.soft.held_back > 0 {
+            let pieces = count(t.soft.held_back, "substep");
+            line(
+                "",
+                format!("{pieces} of soft bodies without good places: what touches was held back together"),
+            );
+        }
         if t.contacts_max.points > 0 {
             line("contact", self.contact_text());
         }

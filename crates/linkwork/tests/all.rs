@@ -5,6 +5,7 @@ mod classics;
 mod cloth;
 mod cloth_fast;
 mod cloth_forms;
+mod cloth_free;
 mod cloth_friction;
 mod cloth_hostile;
 mod cloth_pins;

@@ -27,6 +27,8 @@
 //!
 //! Newton's method ends where corrections are small, and what it left would be a force from nowhere: `keep_momentum` takes
 //! its sum and its torque back as a motion of the whole, so that momenta are kept to rounding at any accuracy.
+//! What touches each other and is held by nothing keeps them together (`whole.rs`), and is held back, if it must be, towards that motion
+//! which it has in common.
 
 mod calm;
 mod contact;
@@ -42,6 +44,7 @@ mod polish;
 mod room;
 mod surface;
 mod tree;
+mod whole;
 mod wind;
 
 use super::free::Wrench;
@@ -94,6 +97,8 @@ pub struct SoftReport {
     pub factors: usize,
     /// Substeps in which it did not converge.
     pub unsolved: usize,
+    /// Substeps in which no good places were found, and everything was held back.
+    pub held_back: usize,
 }
 
 impl SoftReport {
@@ -112,6 +117,7 @@ impl SoftReport {
             rounds: self.rounds.max(other.rounds),
             factors: self.factors.max(other.factors),
             unsolved: self.unsolved + other.unsolved,
+            held_back: self.held_back + other.held_back,
         }
     }
 
@@ -121,6 +127,7 @@ impl SoftReport {
             tangled: self.tangled.max(before.tangled),
             stopped: self.stopped + before.stopped,
             unsolved: self.unsolved + before.unsolved,
+            held_back: self.held_back + before.held_back,
             ..*self
         }
     }
@@ -138,6 +145,7 @@ impl SoftReport {
         self.rounds += other.rounds;
         self.factors += other.factors;
         self.unsolved += other.unsolved;
+        self.held_back += other.held_back;
     }
 }
 
@@ -246,10 +254,13 @@ pub(crate) struct Soft {
     standing_still: f64,
     /// Kinetic energy when the step began, and that of falling for a step; a share of that of the guests.
     energy: f64,
+    /// Newton's method ends where corrections are shorter than this.
+    close: f64,
     /// Length of the shortest spring.
     reach: f64,
     /// What springs hold together: a body, or each of the pieces that it was torn into.
     pieces: Vec<momentum::Piece>,
+    wholes: whole::Wholes,
     /// Surfaces of the soft bodies, in the same order.
     surfaces: Vec<layers::Surface>,
     faces: Vec<u32>,

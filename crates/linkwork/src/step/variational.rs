@@ -516,9 +516,11 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     if half == Half::Second {
         w.lanes.velocities(s, &w.impulses, &w.wrenches, &w.masses, 0.5 * h);
         w.soft.hold_pin_speeds(s);
+        w.soft.note_momenta(s, &w.masses);
         w.soft.calm(s);
         w.soft.stop(s);
         w.soft.settle_touch(s, &w.masses);
+        w.soft.restore_momenta(s, &w.masses);
         w.soft.let_pin_speeds_go(s);
     }
     w.stop(c, clock, |t| &mut t.motion);

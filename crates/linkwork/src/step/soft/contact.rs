@@ -37,6 +37,8 @@ const FOLLOWS: f64 = 0.3;
 const GIVE: f64 = 0.05;
 /// The same where Newton's method ran out of rounds.
 const BEARABLE: f64 = 0.3;
+/// And by so many tolerances, which are all that a sheet without thickness has.
+pub(super) const UNSEEN: f64 = 10.0;
 /// Sweeps over the velocities.
 const SWEEPS: usize = 10;
 /// What begins inside comes out by this share of its depth in a step, and no faster than this, metres per second.
@@ -113,6 +115,8 @@ pub(super) struct Near {
     /// In the matrix: it acts, it sticks, its stiffness, and by what weights.
     pub acts: bool,
     sticks: bool,
+    /// Its ways crossed, and were cut short.
+    pub crossed: bool,
     pub block: factor::Block,
     pub by: [f64; 4],
     /// Impulse that it gave while fast modes were damped (`calm.rs`).
@@ -164,6 +168,7 @@ impl Near {
             wants,
             acts,
             sticks,
+            crossed: false,
             block: [0.0; 6],
             by: weights,
             calmed: zero,
@@ -515,7 +520,7 @@ impl Soft {
     }
 
     /// Nothing lacks more of its distance than what can be made good later.
-    pub(super) fn is_touch_bearable(&mut self) -> bool {
+    pub(super) fn is_touch_bearable(&mut self, c: &StepConfig) -> bool {
         let mut bearable = true;
         (self.report.contacts, self.report.penetration) = (0, 0.0);
         for k in 0..self.contacts.near.len() {
@@ -524,7 +529,7 @@ impl Soft {
                 continue;
             }
             let lacks = near.keep - self.look(&mut near);
-            bearable &= lacks + near.allowed < BEARABLE * near.keep;
+            bearable &= lacks + near.allowed < (BEARABLE * near.keep).max(UNSEEN * c.tolerance);
             self.report.contacts += usize::from(near.push > 0.0);
             self.report.penetration = self.report.penetration.max(lacks);
         }
@@ -532,7 +537,7 @@ impl Soft {
     }
 
     /// No vertex and no face is nearer to a solid, or on its other side, than what can be made good later, or than it began.
-    pub(super) fn keeps_out(&mut self) -> bool {
+    pub(super) fn keeps_out(&mut self, c: &StepConfig) -> bool {
         self.contacts.forget();
         for k in 0..self.contacts.near.len() {
             let mut near = self.contacts.near[k];
@@ -541,7 +546,8 @@ impl Soft {
                 continue;
             }
             let d = self.look(&mut near);
-            if d < near.d0.min((1.0 - BEARABLE) * near.keep) {
+            let bearable = (BEARABLE * near.keep).max(UNSEEN * c.tolerance);
+            if d < near.d0.min(near.keep - bearable) {
                 return false;
             }
         }

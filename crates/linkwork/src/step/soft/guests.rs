@@ -75,6 +75,39 @@ impl Guest {
         self.turning().transpose() * (self.inertia * self.moved[1])
     }
 
+    pub fn mass(&self) -> f64 {
+        self.mass
+    }
+
+    pub fn inertia(&self) -> Matrix {
+        self.inertia
+    }
+
+    /// Where its centre was when the step began.
+    pub fn began(&self) -> Vector {
+        self.began.0
+    }
+
+    /// How it would go and turn in the step, and what soft bodies add to that.
+    pub fn way(&self) -> [Vector; 2] {
+        [self.center - self.began.0, self.turns]
+    }
+
+    pub fn moved(&self) -> [Vector; 2] {
+        self.moved
+    }
+
+    /// It goes and turns a little more.
+    pub fn shift(&mut self, way: Vector, turn: Vector) {
+        (self.moved[0], self.moved[1]) = (self.moved[0] + way, self.moved[1] + turn);
+    }
+
+    /// It goes this share of the way that was remembered, and the rest to where its centre would be there, and turn like that.
+    pub fn hold_back(&mut self, center: Vector, turns: Vector, share: f64) {
+        let to = [center - self.center, turns - self.turns];
+        self.moved = [0, 1].map(|k| to[k] + (self.before[k] - to[k]) * share);
+    }
+
     pub fn pose(&self) -> Pose {
         let turned = exp(self.turns + self.moved[1]) * self.began.1;
         Pose::from_parts(self.center + self.moved[0], turned.normalize())
@@ -115,14 +148,6 @@ impl Soft {
     pub(super) fn stop_guests(&mut self) {
         for g in &mut self.contacts.guests {
             g.moved = g.still();
-        }
-    }
-
-    /// Guests have gone this share of the way that they were remembered to go.
-    pub(super) fn hold_guests_back(&mut self, share: f64) {
-        for g in &mut self.contacts.guests {
-            let still = g.still();
-            g.moved = [0, 1].map(|k| still[k] + (g.before[k] - still[k]) * share);
         }
     }
 

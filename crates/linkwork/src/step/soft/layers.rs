@@ -354,27 +354,56 @@ impl Soft {
         self.x.iter().zip(&self.guess).any(|(x, g)| x.distance_squared(*g) > far * far)
     }
 
-    /// Vertices whose ways cross all the same stop before: nothing passes through anything.
-    pub(super) fn cut_crossings(&mut self, c: &StepConfig) {
+    /// Vertices whose ways cross all the same go a common way before: nothing passes through anything. True where there were some.
+    pub(super) fn cut_crossings(&mut self, c: &StepConfig) -> bool {
         if self.has_strayed() {
             self.find_layers(c);
         }
+        let mut cut = false;
         for pass in 0..CUTS {
+            let last = pass + 2 >= CUTS;
+            if last {
+                self.find_wholes();
+                self.find_common_ways();
+            }
             let mut clean = true;
             for k in 0..self.contacts.near.len() {
                 let near = self.contacts.near[k];
                 if near.is_layer() && self.look_at_layer(&near).is_some_and(|(.., crosses)| crosses) {
-                    clean = false;
-                    let left = if pass + 2 < CUTS { 0.5 } else { 0.0 };
-                    for n in near.nodes.into_iter().filter(|n| *n != NONE).map(|n| n as usize) {
-                        self.x[n] = self.start[n] + (self.x[n] - self.start[n]) * left;
+                    (clean, cut) = (false, true);
+                    self.contacts.near[k].crossed = true;
+                    if last {
+                        self.cut_off(&near)
+                    } else {
+                        self.cut_short(&near)
                     }
                     self.report.stopped += 1;
                 }
             }
             if clean {
-                return;
+                break;
             }
+        }
+        cut
+    }
+
+    /// A pair goes half as far as it would beyond its common way, which is none where something holds it.
+    fn cut_short(&mut self, near: &Near) {
+        let own = || near.nodes.into_iter().filter(|n| *n != NONE).map(|n| n as usize);
+        let is_held = near.nodes.contains(&NONE) || own().any(|n| self.pins.iter().any(|p| p.node() == n));
+        let mass: f64 = own().map(|n| self.masses[n]).sum();
+        let ways = own().map(|n| (self.x[n] - self.start[n]) * self.masses[n]);
+        let common = if is_held { Vector::ZERO } else { ways.sum::<Vector>() / mass };
+        for n in own() {
+            let along = self.start[n] + common;
+            self.x[n] = along + (self.x[n] - along) * 0.5;
+        }
+    }
+
+    /// A pair goes with what it belongs to.
+    fn cut_off(&mut self, near: &Near) {
+        for n in near.nodes.into_iter().filter(|n| *n != NONE).map(|n| n as usize) {
+            self.x[n] = self.goes_along(n);
         }
     }
 }

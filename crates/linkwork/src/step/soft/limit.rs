@@ -83,7 +83,7 @@ impl Soft {
     pub(super) fn is_bearable(&mut self, c: &StepConfig) -> bool {
         let bearable = self.keeps_limits(c);
         self.report_limits();
-        self.is_touch_bearable() && bearable
+        self.is_touch_bearable(c) && bearable
     }
 
     /// No spring is longer than what can be made good later.

@@ -70,7 +70,9 @@ impl Soft {
             }
             let (mut push, mut twist) = (Vector::ZERO, self.unbalanced(piece));
             // Beside surfaces, which take momentum, what they push with is known no better than what is left open.
-            let touches = self.contacts.near.iter().any(|n| n.push > 0.0 && self.is_pushed(n, piece));
+            let is_pushed = |n: &Near| n.push > 0.0 && self.is_pushed(n, piece);
+            // Those of a whole are kept already.
+            let touches = self.is_whole(piece) || self.contacts.near.iter().any(is_pushed);
             for n in piece.nodes.iter().copied().filter(|_| !touches) {
                 let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
                 let left = had - self.outer[n] - self.inner[n];

@@ -35,6 +35,7 @@ impl Soft {
     pub(super) fn solve(&mut self, held: &State, c: &StepConfig) -> bool {
         let extent = self.x.iter().fold(1.0, |most: f64, x| most.max(x.abs().max_element()));
         let close = (1e-2 * c.tolerance).max(1e-14 * extent);
+        self.close = close;
         // Which limits and contacts act is seen from not so near.
         let coarse = close.max(0.3 * c.tolerance);
         self.place_obstacles(held);
@@ -176,15 +177,23 @@ impl Soft {
     }
 
     fn finish(&mut self, held: &State, c: &StepConfig, found: bool) -> bool {
-        let through = !found && (!self.keeps_out() || !self.keeps_limits(c));
+        let through = !found && (!self.keeps_out(c) || !self.keeps_limits(c));
         let gained = through || self.careful && self.has_gained(held);
         if gained {
             self.hold_back(held, c);
         }
         let found = found && !gained;
         self.report.unsolved += usize::from(!found);
-        self.cut_crossings(c);
+        if self.cut_crossings(c) && self.careful {
+            self.evaluate(held);
+            if self.has_gained(held) {
+                self.hold_back(held, c);
+            }
+        }
         self.linear_forces(held);
+        if self.balance() {
+            self.linear_forces(held);
+        }
         found
     }
 
@@ -199,7 +208,9 @@ impl Soft {
         if self.standing == f64::INFINITY || self.contacts.near.iter().any(Near::comes_out) {
             return false;
         }
-        let gain = GAIN * self.h * self.h * self.energy;
+        // Below that, places are not looked for: it is no gain.
+        let unseen = 0.5 * self.masses.iter().sum::<f64>() * self.close * self.close;
+        let gain = GAIN * self.h * self.h * self.energy + unseen;
         if self.is_driven() {
             // What a script moves gives energy as it likes: `Phi` is all that tells.
             return self.plain > self.standing_still + gain;
@@ -247,22 +258,23 @@ impl Soft {
         springs + (0..self.x.len()).filter(|n| !held_by_pin(n)).map(left).sum::<f64>()
     }
 
-    /// Everything goes only so far that nothing is gained, and that nothing goes into or through anything.
+    /// Everything goes only so far that nothing is gained, and that nothing goes into or through anything: instead of its own way it goes
+    /// with what it touches.
     fn hold_back(&mut self, held: &State, c: &StepConfig) {
         self.right.fill(0.0);
         self.before.clone_from(&self.x);
         self.keep_guests();
+        self.find_wholes();
+        self.find_common_ways();
+        self.report.held_back += 1;
         for halvings in 1..=HALVINGS {
             let share = if halvings == HALVINGS { 0.0 } else { 0.5_f64.powi(halvings) };
-            for (n, x) in self.x.iter_mut().enumerate() {
-                *x = self.start[n] + (self.before[n] - self.start[n]) * share;
-            }
+            self.go_along(share);
             self.seat_pins();
-            self.hold_guests_back(share);
             self.contacts.forget();
             self.evaluate(held);
             self.collect();
-            if !self.has_gained(held) && self.keeps_out() && self.keeps_limits(c) {
+            if !self.has_gained(held) && self.keeps_out(c) && self.keeps_limits(c) {
                 break;
             }
         }

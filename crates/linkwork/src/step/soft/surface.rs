@@ -175,7 +175,7 @@ impl Soft {
             let ends = [i as u32, NONE, NONE, NONE];
             let nodes = [self.nodes[i], NONE, NONE, NONE];
             let near = Near::new(Kind::Vertex, ends, nodes, [1.0, 0.0, 0.0, 0.0], keep, o.friction);
-            let mut near = near.coming_out(d, 10.0 * ways.tolerance, self.h);
+            let mut near = near.coming_out(d, super::contact::UNSEEN * ways.tolerance, self.h);
             (near.obstacle, near.guest) = (k as u32, invite(&mut self.contacts.guests));
             (near.p0, near.outside, near.d0) = (p0, d > 0.0, d);
             self.contacts.near.push(near);

@@ -114,6 +114,11 @@ pub(crate) fn most_pull(m: &Mechanism, soft: &SoftBody, s: &State, h: f64) -> f6
 }
 
 impl Soft {
+    /// There is air.
+    pub(super) fn is_blown(&self) -> bool {
+        self.wind.air.is_some()
+    }
+
     /// Begins a step in the air that there is. Tells how strongly it pulls at most.
     pub fn begin_wind(&mut self, m: &Mechanism, s: &State, h: f64) -> f64 {
         let mut wind = std::mem::take(&mut self.wind);
