@@ -15,6 +15,7 @@ mod common;
 mod contact;
 mod contact_blows;
 mod contact_coats;
+mod contact_crowds;
 mod contact_fast;
 mod contact_heaps;
 mod contact_hostile;

@@ -556,7 +556,8 @@ impl Outcome {
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
         let residual = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
         self.off_law = if few { 0.0 } else { residual / (OFF_LAW * whole.c.tolerance) };
-        self.sunk = if few || self.contacts.heaps > 0 { 0.0 } else { w.touch.sank() };
+        let heap = self.contacts.heaps > 0 && !w.touch.crowd.swept;
+        self.sunk = if few || heap { 0.0 } else { w.touch.sank() };
         // Joints that were closed before the step moved solids without time: it counts from there.
         let closed = std::mem::take(&mut w.closed);
         let (from, ledger) = if self.done.closed {

@@ -579,7 +579,7 @@ impl Touch {
             // Sweeps find out by themselves who pushes.
             self.contacts.iter_mut().for_each(|c| c.taken |= c.active);
         }
-        for _ in 0..if self.crowd.swept { 2 } else { 50 } {
+        for _ in 0..self.crowd.passes() {
             let taken = self.contacts.iter().filter(|c| c.taken).count();
             self.lay(upper, dq);
             let p = ConeProblem {

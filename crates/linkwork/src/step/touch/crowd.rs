@@ -18,7 +18,8 @@ const LEAST_LINKAGES: usize = 4;
 const MOST_COST: usize = 150_000;
 /// Rounds of the position stage in which contacts are swept; after points that nobody expected, so many more.
 const ROUNDS: usize = 3;
-const MORE: usize = 1;
+const MORE: usize = 2;
+const PASSES: usize = 6;
 /// Sweeps of a round at most, while one still moves something by more than so many tolerances.
 const SWEEPS: usize = 24;
 const CLOSE: f64 = 20.0;
@@ -38,6 +39,11 @@ impl Crowd {
     /// Contacts and limits have had their rounds.
     pub fn is_settled(&self) -> bool {
         self.swept && self.rounds == 0
+    }
+
+    /// How often points and limits that a solve passes are taken on, at most.
+    pub fn passes(&self) -> usize {
+        if self.swept { PASSES } else { 50 }
     }
 
     /// Points were found that nobody expected.
