@@ -83,7 +83,7 @@ pub struct ContactReport {
     pub cone_violation: f64,
     /// Rounds of the contact solver.
     pub rounds: usize,
-    /// Islands that were swept as heaps: an exact solve was predicted to cost too much.
+    /// Islands that were swept, as heaps of solids or crowds of linkages: an exact solve was predicted to cost too much.
     pub heaps: usize,
 }
 
