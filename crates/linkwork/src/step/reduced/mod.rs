@@ -172,6 +172,44 @@ impl Scratch {
             }
             self.accelerate(piece, s, w, 0.0, done)?;
         }
+        self.stages(piece, s, w, done)?;
+        for g in &self.guides {
+            g.place(s, h);
+        }
+        if !s.is_finite() {
+            return Err(Rejected::NotFinite);
+        }
+        self.note_forces(w);
+        w.relinearise(piece, s, end);
+        let resolved = self.is_resolved(s, w, h);
+        self.catch_motors(s, w);
+        self.settle(piece, s, w, done)?;
+        // A step that leaves gaps as wide as its own motion is too long, as long as shorter ones are to be had.
+        let cut = (c.dt / h).round() as usize;
+        if !resolved && 2 * cut <= c.most_substeps {
+            return Err(Rejected::NotFinite);
+        }
+        for (r, touched) in self.touched.iter().enumerate() {
+            if touched.is_some() {
+                self.forces[r] = self.lambda[r] / h;
+            }
+        }
+        for a in &w.rows.angles {
+            s.angles[a.slot] = a.value;
+        }
+        s.memory.own_mut().remember(h, &w.rows.keys, self.forces.iter().copied());
+        Ok(())
+    }
+
+    /// The four stages, from the accelerations at the start.
+    fn stages(
+        &mut self,
+        piece: &Piece,
+        s: &mut State,
+        w: &mut IslandWork,
+        done: &mut Advanced,
+    ) -> Result<(), Rejected> {
+        let (c, h, n) = (piece.c, piece.h, s.centers.len());
         self.total.clear();
         self.total.resize(n, [Vector::ZERO; 4]);
         for (stage, weight) in [1.0, 2.0, 2.0, 1.0].into_iter().enumerate() {
@@ -207,12 +245,11 @@ impl Scratch {
             }
             w.stop(c, clock, |t| &mut t.motion);
         }
-        for g in &self.guides {
-            g.place(s, h);
-        }
-        if !s.is_finite() {
-            return Err(Rejected::NotFinite);
-        }
+        Ok(())
+    }
+
+    /// Forces at the end of the step.
+    fn note_forces(&mut self, w: &IslandWork) {
         // The forces of the last stage are those at the end of the step; bounds that would pull there are let go.
         self.forces.clone_from(&self.lambda);
         for g in &w.rows.groups {
@@ -224,25 +261,6 @@ impl Scratch {
                 }
             }
         }
-        w.relinearise(piece, s, end);
-        let resolved = self.is_resolved(s, w, h);
-        self.catch_motors(s, w);
-        self.settle(piece, s, w, done)?;
-        // A step that leaves gaps as wide as its own motion is too long, as long as shorter ones are to be had.
-        let cut = (c.dt / h).round() as usize;
-        if !resolved && 2 * cut <= c.most_substeps {
-            return Err(Rejected::NotFinite);
-        }
-        for (r, touched) in self.touched.iter().enumerate() {
-            if touched.is_some() {
-                self.forces[r] = self.lambda[r] / h;
-            }
-        }
-        for a in &w.rows.angles {
-            s.angles[a.slot] = a.value;
-        }
-        s.memory.own_mut().remember(h, &w.rows.keys, self.forces.iter().copied());
-        Ok(())
     }
 
     /// The ways of scripted solids through the step.

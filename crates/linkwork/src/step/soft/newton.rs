@@ -30,44 +30,51 @@ const FALLS: f64 = 0.5;
 /// So does a correction that is longer than this share of the shortest spring.
 const NEAR: f64 = 1e-2;
 
+/// How far the search has come: the value of `Phi`, whether the matrix is out of date, the last correction.
+struct Search {
+    value: f64,
+    stale: bool,
+    last: f64,
+    round: usize,
+}
+
+impl Search {
+    fn from(value: f64) -> Self {
+        Self { value, stale: true, last: f64::INFINITY, round: 0 }
+    }
+}
+
+/// What becomes of a search that has had its rounds.
+enum Late {
+    GoOn,
+    Again,
+    Ends(bool),
+}
+
 impl Soft {
     /// Finds the places. False: it did not come to an end.
     pub(super) fn solve(&mut self, held: &State, c: &StepConfig) -> bool {
-        let extent = self.x.iter().fold(1.0, |most: f64, x| most.max(x.abs().max_element()));
-        let close = (1e-2 * c.tolerance).max(1e-14 * extent);
-        self.close = close;
+        let mut at = Search::from(self.begin_search(held, c));
         // Which limits and contacts act is seen from not so near.
-        let coarse = close.max(0.3 * c.tolerance);
-        self.place_obstacles(held);
-        if std::mem::take(&mut self.is_first) {
-            self.standing = f64::INFINITY;
-            if self.careful {
-                self.start_over(held);
-            }
-        }
-        self.look_at_surfaces(0);
-        let mut value = self.evaluate(held);
-        let (mut stale, mut last) = (true, f64::INFINITY);
-        let mut round = 0;
-        while round < ROUNDS {
+        let (close, coarse) = (self.close, self.close.max(0.3 * c.tolerance));
+        while at.round < ROUNDS {
             if !self.careful && self.touches() {
-                value = self.begin_again(held);
-                (stale, last, round) = (true, f64::INFINITY, 0);
+                at = Search::from(self.begin_again(held));
             }
             if self.report.rounds > 0 && c.out_of_time.is_some_and(|over| over()) {
                 break;
             }
-            round += 1;
+            at.round += 1;
             let (eps, most) = self.accuracy();
             self.report.rounds += 1;
-            let mut new = stale;
+            let mut new = at.stale;
             if new && !self.linearise() {
                 break;
             }
             let (mut moved, mut slope) = self.correct();
-            if !new && self.is_large() && !(moved <= FALLS * last) {
+            if !new && self.is_large() && !(moved <= FALLS * at.last) {
                 // The old matrix leads astray: stiff springs have turned since.
-                (new, last) = (true, f64::INFINITY);
+                (new, at.last) = (true, f64::INFINITY);
                 if !self.linearise() {
                     break;
                 }
@@ -76,8 +83,8 @@ impl Soft {
             if !moved.is_finite() {
                 break;
             }
-            let (share, reached) = self.descend(held, value, moved, slope, close);
-            value = reached;
+            let (share, reached) = self.descend(held, at.value, moved, slope, close);
+            at.value = reached;
             let moved = moved * share;
             if share == 0.0 && new {
                 // Rounding is all that is left, or the surface moved: what there is counts if it is near enough.
@@ -86,51 +93,72 @@ impl Soft {
             }
             if share == 1.0 && self.carries_over() {
                 self.carry_over();
-                value = self.evaluate(held);
+                at.value = self.evaluate(held);
             }
             let enough = share == 1.0 && -slope <= eps * self.h * self.h * self.energy || moved <= close;
             let mut tight = true;
             if enough || moved <= coarse {
-                tight = self.tighten(c, round < most && !self.carries_over());
+                tight = self.tighten(c, at.round < most && !self.carries_over());
                 if tight && enough && (self.careful || !self.touches()) {
                     // A correction that went too far is on its way back: `Phi` fell, and yet there is more energy than before.
-                    if !self.has_gained(held) || (self.careful && round >= MOST) {
+                    if !self.has_gained(held) || (self.careful && at.round >= MOST) {
                         return self.finish(held, c, true);
                     }
                     if !self.careful {
-                        value = self.begin_again(held);
-                        (stale, last, round) = (true, f64::INFINITY, 0);
+                        at = Search::from(self.begin_again(held));
                         continue;
                     }
                 }
             }
-            if round >= most {
-                let longest = if self.is_coarse() { LAST } else { MOST };
-                // What is heavy and not at rest yet would take its energy from nowhere.
-                let settled = self.is_coarse() || -slope <= SETTLED * self.h * self.h * self.energy;
-                let ends = !self.is_large() || round >= longest;
-                if !self.careful && self.has_gained(held) {
-                    value = self.begin_again(held);
-                    (stale, last, round) = (true, f64::INFINITY, 0);
-                    continue;
-                }
-                let settled = settled && (ends || !self.has_gained(held));
-                let bearable =
-                    (settled || ends) && (self.is_bearable(c) || self.is_large() && self.polish(held, c));
-                if bearable || ends {
-                    return self.finish(held, c, bearable);
+            if at.round >= most {
+                match self.look_late(held, c, at.round, slope) {
+                    Late::Ends(bearable) => return self.finish(held, c, bearable),
+                    Late::Again => {
+                        at = Search::from(self.begin_again(held));
+                        continue;
+                    }
+                    Late::GoOn => {}
                 }
             }
             // After a new matrix a large sheet tries the old one once, however far it went: that is a fifth of the work.
             let tried = new && self.is_large();
-            let far = !tried && (moved > NEAR * self.reach || moved > SLOW * last);
-            stale = !tight || share < 1.0 || far || self.acts_differently();
-            last = if stale && !self.is_large() { f64::INFINITY } else { moved };
-            if self.look_at_surfaces(round) || !tight {
-                value = self.evaluate(held);
+            let far = !tried && (moved > NEAR * self.reach || moved > SLOW * at.last);
+            at.stale = !tight || share < 1.0 || far || self.acts_differently();
+            at.last = if at.stale && !self.is_large() { f64::INFINITY } else { moved };
+            if self.look_at_surfaces(at.round) || !tight {
+                at.value = self.evaluate(held);
             }
         }
         self.finish(held, c, false)
+    }
+
+    /// Where the search begins, and `Phi` there.
+    fn begin_search(&mut self, held: &State, c: &StepConfig) -> f64 {
+        let extent = self.x.iter().fold(1.0, |most: f64, x| most.max(x.abs().max_element()));
+        self.close = (1e-2 * c.tolerance).max(1e-14 * extent);
+        self.place_obstacles(held);
+        if std::mem::take(&mut self.is_first) {
+            self.standing = f64::INFINITY;
+            if self.careful {
+                self.start_over(held);
+            }
+        }
+        self.look_at_surfaces(0);
+        self.evaluate(held)
+    }
+
+    /// After its rounds: what is bearable counts.
+    fn look_late(&mut self, held: &State, c: &StepConfig, round: usize, slope: f64) -> Late {
+        let longest = if self.is_coarse() { LAST } else { MOST };
+        // What is heavy and not at rest yet would take its energy from nowhere.
+        let settled = self.is_coarse() || -slope <= SETTLED * self.h * self.h * self.energy;
+        let ends = !self.is_large() || round >= longest;
+        if !self.careful && self.has_gained(held) {
+            return Late::Again;
+        }
+        let settled = settled && (ends || !self.has_gained(held));
+        let bearable = (settled || ends) && (self.is_bearable(c) || self.is_large() && self.polish(held, c));
+        if bearable || ends { Late::Ends(bearable) } else { Late::GoOn }
     }
 
     /// What touches begins from where it was: `Phi` only falls from there, so that nothing is gained however soon it ends.

@@ -3,19 +3,17 @@
 //! The step is that of everybody else, and joints hold as exactly; but contacts and limits are swept, over one small matrix
 //! per linkage (`solve/cones/parts.rs`), some times in the first rounds of the position stage and once for the velocities.
 //! The rounds after those close joints alone. What sweeps leave open comes apart through the positions when the next step
-//! begins, so that no speed comes of it, and the receipt tells how far it is from the laws: nothing is solved again.
+//! begins, so that no speed comes of it, and the receipt tells how far it is from the laws. Only where something sinks in is the
+//! step tried again, in substeps.
 
 use super::Touch;
+use super::heap::LEAST_PAIRS;
 use crate::math::Vector;
-use crate::rows::{Ask, Group, Law};
-use crate::solve::elimination_cost;
+use crate::rows::{Ask, Group, Law, Rows};
 use crate::step::{IslandWork, Piece};
 
-/// Fewer pairs, or fewer linkages, are never a crowd.
-const LEAST_PAIRS: usize = 24;
+/// Fewer linkages are never a crowd.
 const LEAST_LINKAGES: usize = 4;
-/// An exact solve takes dozens of factorisations: one that costs more operations than this is left to sweeps.
-const MOST_COST: usize = 150_000;
 /// Rounds of the position stage in which contacts are swept; after points that nobody expected, so many more.
 const ROUNDS: usize = 3;
 const MORE: usize = 2;
@@ -90,15 +88,7 @@ impl IslandWork {
         let joints = self.rows.groups.iter().map(|g| g.solids);
         let contacts = self.touch.contacts.iter().map(|c| c.solids);
         pairs.extend(joints.chain(contacts).filter(|s| moves(*s)).map(ordered));
-        pairs.sort_unstable();
-        pairs.dedup();
-        let t = &mut self.touch;
-        if t.costed.0 != pairs {
-            t.costed.1 = elimination_cost(self.masses.len(), &pairs, MOST_COST);
-            t.costed.0.clone_from(&pairs);
-        }
-        t.solid_pairs = pairs;
-        t.costed.1 > MOST_COST
+        self.touch.are_costly(self.masses.len(), pairs)
     }
 
     /// What limits ask where overlaps come apart: a part of what is passed.
@@ -106,23 +96,27 @@ impl IslandWork {
         if !(self.touch.crowd.swept && self.bounded) {
             return;
         }
-        for g in self.rows.groups.iter().filter(|g| g.law == Law::Hold && g.most_force.is_infinite()) {
-            for r in g.range().filter(|r| !self.below[*r]) {
-                let (low, high) = (RETURN * self.rows.low[r].max(0.0), RETURN * self.rows.high[r].min(0.0));
-                if low > 0.0 {
-                    self.asks[r].low = low;
-                } else if high < 0.0 {
-                    self.asks[r].high = high;
-                }
+        for r in limits(&self.rows, &self.below) {
+            let (low, high) = (RETURN * self.rows.low[r].max(0.0), RETURN * self.rows.high[r].min(0.0));
+            if low > 0.0 {
+                self.asks[r].low = low;
+            } else if high < 0.0 {
+                self.asks[r].high = high;
             }
         }
     }
 
     /// Some limit is passed by more than the tolerance.
     pub(super) fn passes_limits(&self, tolerance: f64) -> bool {
-        let passed = |r: usize| !self.below[r] && self.rows.low[r].max(-self.rows.high[r]) > tolerance;
-        self.touch.crowd.swept && self.bounded && (0..self.rows.len()).any(passed)
+        let passed = |r: usize| self.rows.low[r].max(-self.rows.high[r]) > tolerance;
+        self.touch.crowd.swept && self.bounded && limits(&self.rows, &self.below).any(passed)
     }
+}
+
+/// Rows of rigid limits.
+fn limits<'a>(rows: &'a Rows, below: &'a [bool]) -> impl Iterator<Item = usize> + 'a {
+    let rigid = |g: &&Group| g.law == Law::Hold && g.most_force.is_infinite();
+    rows.groups.iter().filter(rigid).flat_map(Group::range).filter(|r| !below[*r])
 }
 
 impl Touch {

@@ -18,7 +18,7 @@ use crate::step::free::{applied, move_scripted};
 use crate::step::{Advanced, IslandWork, Piece};
 
 /// Fewer pairs are never a heap.
-const LEAST_PAIRS: usize = 24;
+pub(super) const LEAST_PAIRS: usize = 24;
 /// An exact solve takes dozens of factorisations: one that costs more operations than this is left to sweeps.
 const MOST_COST: usize = 150_000;
 /// Substeps, and sweeps in each of them, at most: while one still moves something farther than this within the substep.
@@ -158,6 +158,11 @@ impl Touch {
             self.solid_pairs = pairs;
             return true;
         }
+        self.are_costly(solids, pairs)
+    }
+
+    /// An exact solve of solids of which these pairs hold each other costs more than it should. Takes the list back.
+    pub(super) fn are_costly(&mut self, solids: usize, mut pairs: Vec<[u32; 2]>) -> bool {
         pairs.sort_unstable();
         pairs.dedup();
         // Who touches whom is mostly what it was a step ago.
