@@ -257,6 +257,11 @@ impl Narrow {
                 // Corners above the face itself are its own, whatever the shortest way between the two is.
                 self.corners.clear();
                 above_face(&triangle, side, geometry, &to, margin, &mut self.corners);
+                if closed {
+                    // Below a face, beside an edge sharper than a right angle, may be outside of the mesh, beyond its neighbour.
+                    self.corners
+                        .retain(|p| p.gap > -slack || mesh.contains_local_point(p.at + side * (0.5 * p.gap)));
+                }
                 out.extend(self.corners.iter().map(|p| Point {
                     at: at.transform_point(p.at),
                     normal: at.rotation * p.normal,

@@ -207,3 +207,48 @@ fn the_broad_phase_finds_what_all_against_all_finds() {
     }
     assert!(touching > 50 && found.is_sorted(), "{touching}");
 }
+
+/// Corners of one shape lie below faces of another without being in it, beside edges that are sharp or beyond which it goes
+/// round: nothing overlaps that is apart.
+#[test]
+fn what_is_apart_does_not_overlap() {
+    let plate = |corners: &[[f64; 2]], thick: f64| PlacedShape::plate(thick, corners).unwrap();
+    let mut r = Random::new(23);
+    let mut near = 0;
+    for round in 0..60 {
+        let s = |r: &mut Random| 0.1 + 0.4 * r.signed().abs();
+        let shapes = [
+            PlacedShape::cuboid(s(&mut r), s(&mut r), s(&mut r)),
+            PlacedShape::cylinder(s(&mut r), s(&mut r), Vector::Y),
+            PlacedShape::capsule(0.3 * s(&mut r), s(&mut r), Vector::Y),
+            cube(s(&mut r)),
+            // A wedge, and any convex quadrilateral.
+            plate(&[[0.0, 0.0], [0.6, 0.05 + 0.2 * s(&mut r)], [0.6, -0.1]], s(&mut r)),
+            plate(&[[-s(&mut r), 0.0], [0.0, -s(&mut r)], [s(&mut r), 0.0], [0.0, s(&mut r)]], s(&mut r)),
+        ];
+        for a in &shapes {
+            for b in &shapes {
+                let c = two(a.clone(), b.clone());
+                let world = Pose::from_parts(r.cube(), exp(r.ball() * 3.0));
+                let (turn, way) = (exp(r.ball() * 3.0), r.cube().normalize());
+                let placed = |far: f64| Pose::from_parts(world.translation + way * far, turn);
+                let apart = |far: f64| separation(&c.all[0], &world, &c.all[1], &placed(far), 10.0);
+                let (mut inside, mut outside) = (0.0, 3.0);
+                for _ in 0..30 {
+                    let middle = 0.5 * (inside + outside);
+                    let gap = apart(middle).map_or(0.0, |(gap, _)| gap);
+                    if gap > 2e-4 { outside = middle } else { inside = middle }
+                }
+                let Some((gap, _)) = apart(outside) else { continue };
+                if gap > 3e-4 {
+                    continue;
+                }
+                near += 1;
+                let found = points(&c, &world, &placed(outside), 0.02);
+                let least = found.iter().map(|p| p.gap).fold(f64::INFINITY, f64::min);
+                assert!(least > -1e-5, "{round}: {gap:e} apart, {least:e} told: {a:?} {b:?}");
+            }
+        }
+    }
+    assert!(near > 1500, "{near}");
+}
