@@ -17,8 +17,11 @@ const FAST_BALL: f64 = 0.1;
 const BOUNCES: f64 = 0.1;
 /// As a share of that: how far they would come into each other for a blow to be one.
 const DEEP: f64 = 0.05;
-/// By how much the cut comes after it, so that it is felt, in units of the smaller one.
-const PAST: f64 = 2e-3;
+/// By how much the cut comes after it, so that it is felt: in tolerances, at least and at most in units of the smaller one.
+/// What is pushed apart where it is met keeps its speed, and so not quite its angular momentum.
+const PAST: f64 = 10.0;
+const PAST_LEAST: f64 = 1e-4;
+const PAST_MOST: f64 = 2e-3;
 /// Parts of the substep: the shortest that is cut off, and the shortest rest that is worth a cut.
 const SHORTEST: f64 = 1e-3;
 /// Cuts in a step, at most; none among more pairs than this, where something is always met.
@@ -72,7 +75,8 @@ impl Touch {
             }
         };
         let met = -(vb - va).dot(normal);
-        (met * (piece.h - time) > DEEP * far).then(|| time + PAST * least / met)
+        let past = (PAST * piece.c.tolerance).clamp(PAST_LEAST * least, PAST_MOST * least);
+        (met * (piece.h - time) > DEEP * far).then(|| time + past / met)
     }
 }
 

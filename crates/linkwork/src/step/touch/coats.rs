@@ -5,7 +5,7 @@
 //! coat stores. Friction is found anew, within the cone of that.
 
 use super::{Contact, Touch};
-use crate::math::{Vector, log};
+use crate::math::Vector;
 use crate::rows::Masses;
 use crate::state::State;
 use crate::step::{IslandWork, Piece};
@@ -77,7 +77,7 @@ impl Touch {
 impl Contact {
     /// Goes on with its solids: one place for both, so that angular momentum is kept.
     fn carry(&mut self, piece: &Piece, s: &State, start: &[(Vector, crate::math::Rotation)]) {
-        let moved = self.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
+        let moved = self.moved(s, start);
         let gone = self.solids.map(|i| s.centers[i] - start[i].0);
         let way = match self.solids.map(|i| piece.m.solids()[i].is_fixed()) {
             [true, _] => gone[1],

@@ -136,7 +136,7 @@ impl IslandWork {
         let start = &t.start;
         t.short = 0.0;
         for c in &mut t.contacts {
-            let moved = c.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
+            let moved = c.moved(s, start);
             // What still overlaps by more than a rounding goes no deeper.
             let gap = if c.gap < -piece.c.tolerance { 0.0 } else { c.gap };
             let left = if c.measured.is_finite() { c.measured } else { gap + moved[0] };
@@ -190,9 +190,7 @@ impl IslandWork {
                 _ => 0.5 * (back[0] + back[1]),
             };
             new.arms = [0, 1].map(|side| new.arms[side] + back[side] - way);
-            let moved =
-                new.change(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
-            new.gap -= moved[0];
+            new.gap -= new.moved(s, start)[0];
             new.approaches(piece, s);
             new.taken = true;
             t.contacts.push(new);
@@ -422,7 +420,8 @@ impl Touch {
     }
 
     /// Gaps as they are at `s`, of points that push on something that turned so far that a line is not good enough: corners
-    /// go round in circles, and rows that are linear in the displacement would lift what rocks on them.
+    /// go round in circles, and rows that are linear in the displacement would lift what rocks on them. Balls that pass each
+    /// other have a normal that turns with them.
     fn measure(&mut self, piece: &Piece, s: &State, round: usize) {
         for c in &mut self.contacts {
             (c.measured, c.pushes) = (f64::NAN, c.pushes || c.applied[0] > 0.0);
@@ -445,14 +444,21 @@ impl Touch {
                 0.5 * turn * colliders[side].reach
             });
             let deep = own.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
-            let bends = bend[0] + bend[1] > 1e-3 * piece.c.tolerance;
+            let curve = if colliders.iter().all(|c| c.is_ball()) {
+                let [one, two] = of.solids.map(|i| s.centers[i] - self.start[i].0);
+                (two - one).reject_from_normalized(own[0].frame[0]).length_squared()
+                    / (colliders[0].size + colliders[1].size)
+            } else {
+                0.0
+            };
+            let bends = bend[0] + bend[1] + curve > 1e-3 * piece.c.tolerance;
             // Once it pushed it is measured, pushing or not: who believed a line as soon as it let go would come and go for
             // ever.
             if deep || !bends || !own.iter().any(|c| c.pushes) {
                 continue;
             }
             let poses = [0, 1].map(|side| Self::pose(&of, side, s));
-            let margin = 10.0 * (bend[0] + bend[1]) + slack(&of, &all);
+            let margin = 10.0 * (bend[0] + bend[1] + curve) + slack(&of, &all);
             self.points.clear();
             self.narrow.points(colliders[0], &poses[0], colliders[1], &poses[1], margin, &mut self.points);
             for c in own {
