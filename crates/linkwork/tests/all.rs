@@ -16,6 +16,7 @@ mod contact;
 mod contact_blows;
 mod contact_coats;
 mod contact_crowds;
+mod contact_driven;
 mod contact_fast;
 mod contact_heaps;
 mod contact_hostile;

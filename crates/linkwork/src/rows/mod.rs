@@ -340,7 +340,7 @@ impl Rows {
     }
 
     /// What one solid adds to the speed of row `k` of a block.
-    fn side_speed(&self, g: &Group, k: usize, side: usize, s: &State) -> f64 {
+    pub(crate) fn side_speed(&self, g: &Group, k: usize, side: usize, s: &State) -> f64 {
         let i = g.solids[side];
         if g.turns[side] {
             return dot6(&self.half_row(g, k, side), &twist(s, i));

@@ -179,12 +179,16 @@ pub struct Jointed<'a> {
     active: &'a [bool],
     softness: &'a [f64],
     cost: f64,
+    corrections: usize,
     scratch: &'a mut JointedScratch,
 }
 
 /// One correction of a solution by a factor with eight good digits leaves rounding; one more for what cancels: a push that
 /// is nearly all held leaves its rounding behind.
 const CORRECTIONS: usize = 3;
+/// The same of a factor that a solve replaced by a regularised one: each correction takes away the more, the less rows depend
+/// on others.
+const REGULARISED: usize = 12;
 /// What an answer may leave of the rows, as a share of what they would have moved without each other: rounding.
 const ENOUGH: f64 = 1e-15;
 
@@ -205,7 +209,8 @@ impl<'a> Jointed<'a> {
             v.clear();
             v.resize(n, 0.0);
         }
-        Self { solver, rows, masses, active, softness, cost, scratch }
+        let corrections = if solver.has_changed() { REGULARISED } else { CORRECTIONS };
+        Self { solver, rows, masses, active, softness, cost, corrections, scratch }
     }
 
     /// `left = -(J x + S lambda)` of the rows that take part. Tells its largest entry.
@@ -242,7 +247,7 @@ impl<'a> Jointed<'a> {
         let first =
             measure_four(self.rows, self.active, self.softness, &s.reactions, &s.motions, &mut s.lefts);
         let (mut before, mut goes) = (first, first.map(|m| m != 0.0));
-        for _ in 0..CORRECTIONS {
+        for _ in 0..self.corrections {
             if !goes.contains(&true) {
                 break;
             }
@@ -373,7 +378,7 @@ impl Lower for Jointed<'_> {
         let inner = Work { iterations: 1000, tolerance: 0.0, out_of_time: None };
         let first = self.measure(out);
         let mut before = first;
-        for _ in 0..CORRECTIONS {
+        for _ in 0..self.corrections {
             if before == 0.0 {
                 break;
             }

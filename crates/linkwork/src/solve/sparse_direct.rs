@@ -70,6 +70,11 @@ impl SparseDirect {
             && self.moves.iter().enumerate().all(|(i, m)| *m == masses.moves(i))
     }
 
+    /// A factor answers by itself where no row depends on others, or where what it is asked is within reach of the rows.
+    fn can_substitute(&self, consistent: bool) -> bool {
+        self.exact && (consistent || !(self.regularised || self.pivots.vanished > 0))
+    }
+
     /// With new rows, or with those of the last time.
     fn refactor(&mut self, p: Option<&Problem>, damping: f64) {
         let d = &Diagonal { active: &self.active, softness: &self.softness, damping };
@@ -215,7 +220,7 @@ impl LinearSolver for SparseDirect {
     }
 
     fn substitute(&mut self, b: &[f64], lambda: &mut [f64], consistent: bool) -> bool {
-        if !self.exact || self.regularised || (self.pivots.vanished > 0 && !consistent) {
+        if !self.can_substitute(consistent) {
             return false;
         }
         for p in &mut self.parts {
@@ -225,7 +230,7 @@ impl LinearSolver for SparseDirect {
     }
 
     fn substitute_four(&mut self, b: &[[f64; 4]], lambda: &mut [[f64; 4]], consistent: bool) -> bool {
-        if !self.exact || self.regularised || (self.pivots.vanished > 0 && !consistent) {
+        if !self.can_substitute(consistent) {
             return false;
         }
         for p in &mut self.parts {

@@ -231,6 +231,10 @@ fn gained_too_much(piece: &Piece, w: &IslandWork) -> bool {
 /// How often the end of a substep is looked at for points of contact that nobody expected.
 const LOOKS: usize = 3;
 
+/// Rows that depend on each other and contradict each other by less than this part of the tolerance agree: what is left is
+/// not worth another factorisation, whose answers are dear.
+const AGREE: f64 = 0.25;
+
 /// The rounds of Newton's method.
 struct Newton {
     /// Largest request of the first round, and the smallest of all.
@@ -378,7 +382,7 @@ impl Newton {
             return;
         }
         // Gaps tell soon enough whether an answer was good.
-        if round <= 2 && w.substitute(piece.c) {
+        if round <= 2 && w.substitute(piece.c, AGREE * piece.c.tolerance).is_some() {
             done.solver_iterations += 1;
             self.conflict = false;
             return;
@@ -546,7 +550,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     if w.bounce.acts(&pushed) {
         w.keep_stopped(s);
         hold_velocities(piece, s, w, &pushed, true, done);
-        w.limit_rebound(piece, s);
+        w.limit_rebound(piece, s, &pushed);
     }
     reactions(w, &pushed, h);
     w.best = pushed;
@@ -595,17 +599,20 @@ pub(super) fn hold_velocities(
     done: &mut Advanced,
 ) {
     let c = piece.c;
+    let mut enough = 1e-3 * c.tolerance;
     for round in 0..2 {
         ask_velocities(piece.h, s, w, pushed, thrown);
         w.ask_contact_velocities(s);
         // The second look is at what the first answer made; what it left, a checked solve takes away.
-        if round == 1 && (largest(&w.b) <= 1e-3 * c.tolerance || w.is_over(c)) {
+        if round == 1 && (largest(&w.b) <= enough || w.is_over(c)) {
             break;
         }
-        let unchecked = !piece.careful && round == 0 && w.substitute(c);
+        let exact = !piece.careful && round == 0;
+        let left = exact.then(|| w.substitute(c, AGREE * c.tolerance)).flatten();
         done.solver_iterations += if piece.careful {
             w.solve_with_care(piece)
-        } else if unchecked {
+        } else if let Some(left) = left {
+            enough = enough.max(2.0 * left);
             1
         } else {
             w.solve(c, 1e-3 * c.tolerance).iterations
@@ -623,7 +630,7 @@ pub(super) fn hold_velocities(
             w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d);
             push(s, w);
         }
-        if !unchecked {
+        if left.is_none() {
             break;
         }
     }

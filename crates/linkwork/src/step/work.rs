@@ -9,7 +9,7 @@ use crate::math::{Matrix, Rotation, Vector};
 use crate::mechanism::Mechanism;
 use crate::nodes::Turning;
 use crate::rows::{Ask, Gaps, Group, Law, Masses, Rows, Source, dot6};
-use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work};
+use crate::solve::{Bounded, LinearSolver, Problem, Ranked, SolveReport, SolverKind, Work, larger};
 use crate::state::State;
 
 /// Rows, masses, solver and vectors of an island's step.
@@ -81,6 +81,8 @@ pub(crate) struct IslandWork {
     pub below: Vec<bool>,
     /// The motion that gives what is asked.
     pub dq: Vec<[f64; 6]>,
+    /// How it changes the rows.
+    changed: Vec<f64>,
     pub(super) levels: super::levels::Levels,
     /// What came of the rows above in this attempt.
     pub limits: super::LimitsReport,
@@ -226,14 +228,32 @@ impl IslandWork {
         self.stop(c, clock, |s| &mut s.factor);
     }
 
-    /// `delta = A^-1 b` as an exact factor gives it, unchecked: for who looks at what comes of it. False when there is none.
-    pub fn substitute(&mut self, c: &StepConfig) -> bool {
+    /// `delta = A^-1 b` as an exact factor gives it, for who looks at what comes of it, and the most that it leaves of what
+    /// was asked. Rows that depend on others are left out by the factor: they may miss by `enough`. None where there is no
+    /// such answer.
+    pub fn substitute(&mut self, c: &StepConfig, enough: f64) -> Option<f64> {
         let clock = self.start(c);
         self.delta.resize(self.rows.len(), 0.0);
-        let Some((_, solver)) = &mut self.solver else { return false };
-        let done = solver.substitute(&self.b, &mut self.delta, false);
+        let (_, solver) = self.solver.as_mut()?;
+        let mut left = solver.substitute(&self.b, &mut self.delta, false).then_some(0.0);
+        if left.is_none() && solver.substitute(&self.b, &mut self.delta, true) {
+            left = Some(self.left_of_asked()).filter(|left| *left <= enough);
+        }
         self.stop(c, clock, |s| &mut s.solve);
-        done
+        left
+    }
+
+    /// The largest entry of `b - A delta`, of rows that were factored.
+    fn left_of_asked(&mut self) -> f64 {
+        self.dq.clear();
+        self.dq.resize(self.masses.len(), [0.0; 6]);
+        self.rows.apply_transposed(&self.delta, &self.masses, &mut self.dq);
+        self.changed.resize(self.rows.len(), 0.0);
+        self.rows.apply(&self.dq, &mut self.changed);
+        let gives = |r: usize| self.rows.softness.get(r).map_or(0.0, |give| give * self.delta[r]);
+        let counts = |r: &usize| !self.bounded || self.below[*r];
+        let left = |r: usize| (self.b[r] - self.changed[r] - gives(r)).abs();
+        (0..self.rows.len()).filter(counts).map(left).fold(0.0, larger)
     }
 
     /// `delta = A^-1 b`, to `tolerance`.

@@ -129,7 +129,7 @@ impl IslandWork {
         self.touch = t;
         if throws {
             // No more of the rebound than leaves the energy that there was.
-            let share = self.share(piece, s, &thrown);
+            let share = self.share(piece, s, &thrown, 0.0, 0.0);
             for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
                 s.velocities[i] = s.velocities[i].lerp(thrown[i].0, share);
                 s.spins[i] = s.spins[i].lerp(thrown[i].1, share);

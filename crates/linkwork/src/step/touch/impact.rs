@@ -9,6 +9,7 @@
 
 use super::{Contact, Touch};
 use crate::math::Vector;
+use crate::solid::Kernel;
 use crate::state::State;
 use crate::step::variational::hold_velocities;
 use crate::step::{Advanced, IslandWork, Piece};
@@ -37,7 +38,11 @@ impl IslandWork {
         keep(&mut self.touch.velocities, s);
         let throws = self.throw(piece, s, pushed, done);
         self.rest(piece, s, pushed, done);
-        if !throws || !(self.energy(piece, s) > self.touch.energy) {
+        if !throws {
+            return;
+        }
+        let given = self.work_of_touched(piece, s, pushed);
+        if !(self.energy(piece, s) > self.touch.energy + given) {
             return;
         }
         // Again without restitution, and a mixture of both.
@@ -51,7 +56,8 @@ impl IslandWork {
         self.lambda.fill(0.0);
         self.touch.contacts.iter_mut().for_each(|c| c.total = [0.0; 3]);
         self.rest(piece, s, pushed, done);
-        let share = self.share(piece, s, &stopped);
+        let without = self.work_of_touched(piece, s, pushed);
+        let share = self.share(piece, s, &stopped, without, given - without);
         for (i, (v, w)) in stopped.iter().enumerate() {
             s.velocities[i] = s.velocities[i].lerp(*v, share);
             s.spins[i] = s.spins[i].lerp(*w, share);
@@ -67,9 +73,33 @@ impl IslandWork {
         self.touch.stopped = stopped;
     }
 
-    /// The largest part of the way from `s` to `thrown` that makes no energy.
-    pub(super) fn share(&self, piece: &Piece, s: &State, thrown: &[(Vector, Vector)]) -> f64 {
-        let (mut slope, mut bend) = (0.0, 0.0);
+    /// Work of what is driven in this substep: a bat swings on whatever it meets.
+    fn work_of_touched(&self, piece: &Piece, s: &State, pushed: &[f64]) -> f64 {
+        let rows = self.work_of_drives(piece, s, &self.lambda) + self.work_of_drives(piece, s, pushed);
+        let solids = piece.m.solids();
+        let scripted = |i: usize| match solids[i].kernel {
+            Kernel::Scripted(_) => (s.velocities[i], s.spins[i]),
+            _ => (Vector::ZERO, Vector::ZERO),
+        };
+        let work = |c: &Contact, force: &[f64; 3]| {
+            -c.change(scripted).iter().zip(force).map(|(way, f)| way * f).sum::<f64>()
+        };
+        let t = &self.touch;
+        let first = t.pushed.iter().filter(|_| !t.withdrawn).map(|c| work(c, &c.applied)).sum::<f64>();
+        rows + first + t.contacts.iter().map(|c| work(c, &c.total)).sum::<f64>()
+    }
+
+    /// The largest part of the way from `s` to `thrown` that makes no energy. `given`: what drives brought in at `s`, and what
+    /// they bring in on that way.
+    pub(super) fn share(
+        &self,
+        piece: &Piece,
+        s: &State,
+        thrown: &[(Vector, Vector)],
+        given: f64,
+        on_the_way: f64,
+    ) -> f64 {
+        let (mut slope, mut bend) = (-on_the_way, 0.0);
         for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
             let (dv, back) = (thrown[i].0 - s.velocities[i], s.rotations[i].inverse());
             let (spin, turn) = (back * s.spins[i], back * (thrown[i].1 - s.spins[i]));
@@ -77,7 +107,7 @@ impl IslandWork {
             slope += self.masses.mass(i) * s.velocities[i].dot(dv) + spin.dot(momentum);
             bend += 0.5 * (self.masses.mass(i) * dv.length_squared() + turn.dot(momentum));
         }
-        let spare = self.touch.energy - self.energy(piece, s);
+        let spare = self.touch.energy + given - self.energy(piece, s);
         if !(spare > 0.0) || !(bend > 0.0) {
             return 0.0;
         }
