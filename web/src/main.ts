@@ -118,7 +118,7 @@ const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing,
 const toolbar = tools(app, build);
 view.append(toolbar, strainLegend(app));
 const selected = inspector(app, solids, overlays, {
-  normal: () => build.normal,
+  plane: () => build.axes,
   trace: (solid) => void traces.trace(solid, new THREE.Vector3(...app.scene!.solids[solid]!.center)),
   place: (joint, at) => void pins.place(joint, at),
   reach: (solid) => {

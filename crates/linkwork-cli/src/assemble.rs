@@ -24,8 +24,7 @@ use std::time::Duration;
 ///
 /// Starts from the poses in the file and ends with a word: `ok` (every gap is within the tolerance), `budget` (a limit
 /// came first), `conflict` (the constraints contradict each other; the pose is the best compromise) or `diverged`.
-/// Unless it is `ok`, the worst constraints are named with their line. The file itself is never changed, except by
-/// naming it as an output.
+/// Unless it is `ok`, the worst constraints are named with their line. The file itself is changed only by --in-place.
 ///
 /// Options on the command line win over the scene's `settings` (tolerance, solver, solver-iterations, max-rotation),
 /// and these over the defaults. The scene's `iterations` and `budget` bound one step of a simulation and are not used
@@ -36,6 +35,7 @@ Examples:
   linkwork assemble scenes/jansen.lw
   linkwork assemble scenes/stewart.lw -o stewart.svg -o stewart.glb
   linkwork assemble rough.lw -o assembled.lw        the same scene with closed gaps
+  linkwork assemble rough.lw --in-place             write the new poses into the file itself
   linkwork assemble scenes/mesh5.lw --scatter 3     throw everything about first
   linkwork assemble scene.lw --json | jq -r .outcome
 
@@ -50,6 +50,9 @@ pub struct Args {
     /// red); may be given several times
     #[arg(short, long, value_name = "FILE.lw|.glb|.svg", value_parser = output)]
     output: Vec<Output>,
+    /// Write the new poses into the scene file itself; comments and layout stay
+    #[arg(long)]
+    in_place: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -83,6 +86,13 @@ pub struct Args {
     /// same number unless given)
     #[arg(long, value_name = "UNITS[,RADIANS]", value_parser = scatter, allow_negative_numbers = true)]
     scatter: Option<Scatter>,
+}
+
+impl Args {
+    /// Every file that is written, the scene itself last.
+    fn written(&self) -> impl Iterator<Item = &Path> {
+        self.output.iter().map(|o| o.path.as_path()).chain(self.in_place.then_some(self.scene.as_path()))
+    }
 }
 
 /// Options that every command takes, so that scripts can pass one set; assembling knows no time and works on one thread.
@@ -162,13 +172,23 @@ struct Assembly<'a> {
 const EXAMINED_ROWS: usize = 600;
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    // Its own scene is the one input that it may write over: whoever names it as the output asks for that.
-    files::check_outputs(args.output.iter().map(|o| o.path.as_path()), &[])?;
+    if args.in_place && args.scene == Path::new("-") {
+        return Err(Failure::input(
+            "",
+            "--in-place needs a file to write into, not standard input".to_owned(),
+        ));
+    }
+    let outputs = || args.output.iter().map(|o| o.path.as_path());
+    let way_out = match args.output.iter().any(|o| matches!(o.format, Format::Scene)) {
+        true => "use --in-place instead of -o to write the new poses into the scene, or name another file",
+        false => "name another file",
+    };
+    files::check_outputs_or(outputs(), &[&args.scene], way_out)?;
+    if args.in_place {
+        files::check_writable(&args.scene).map_err(Failure::failed)?;
+    }
     let loaded = scene::load(&args.scene)?;
-    files::check_outputs(
-        args.output.iter().map(|o| o.path.as_path()),
-        &loaded.mesh_files().iter().map(PathBuf::as_path).collect::<Vec<_>>(),
-    )?;
+    files::check_outputs(outputs(), &loaded.mesh_files().iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let result = work(args, &loaded)?;
     for output in &args.output {
         let bytes = match output.format {
@@ -178,6 +198,9 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         };
         files::write(&output.path, &bytes).map_err(Failure::failed)?;
         warn_about_meshes(&loaded, output);
+    }
+    if args.in_place {
+        files::write(&args.scene, result.scene_text().as_bytes()).map_err(Failure::failed)?;
     }
     if args.json {
         terminal::print_json(&result.json(args))?;
@@ -338,7 +361,7 @@ impl Assembly<'_> {
             "conflicting": report::dependencies(&self.conflicts(), &lines),
             "poses": report::cut(&m.solids()[1..], args.full, |i, s| report::pose(&s.name, self.state.pose(m, SolidId(i as u32 + 1)))),
             "poses_left_out": report::left_out(m.solid_count(), args.full),
-            "outputs": args.output.iter().map(|o| o.path.display().to_string()).collect::<Vec<_>>(),
+            "outputs": args.written().map(|p| p.display().to_string()).collect::<Vec<_>>(),
             "not_simulated": [],
             "diagnostics": self.loaded.records(),
             "state_hash": format!("{:016x}", self.state.hash()),
@@ -381,13 +404,13 @@ impl Assembly<'_> {
             let _ = writeln!(out, "\n  {explained}");
         }
         self.worst_list(&mut out, paint);
-        for output in &args.output {
+        for (i, path) in args.written().enumerate() {
             let _ = writeln!(
                 out,
                 "{}  {} {}",
-                if output.path == args.output[0].path { "\n" } else { "" },
+                if i == 0 { "\n" } else { "" },
                 paint.dim("wrote"),
-                output.path.display()
+                path.display()
             );
         }
         out

@@ -248,8 +248,8 @@ pub struct Item {
     pub travels: bool,
 }
 
-/// Scenes that walk or roll away.
-const TRAVELS: [&str; 3] = ["walker", "strandbeest", "monocycle"];
+/// Scenes that walk or roll away, or fall far below where they stood.
+const TRAVELS: [&str; 4] = ["walker", "strandbeest", "monocycle", "characters"];
 
 /// Every scene, the inviting ones first.
 pub fn items() -> Vec<Item> {
