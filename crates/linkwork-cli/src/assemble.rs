@@ -22,21 +22,22 @@ use std::time::Duration;
 
 /// Moves the solids so that the constraints hold
 ///
-/// Starts from the poses in the file and ends with a word: `ok` (every gap is within the tolerance), `budget` (a limit
-/// came first), `conflict` (the constraints contradict each other; the pose is the best compromise) or `diverged`.
-/// Unless it is `ok`, the worst constraints are named with their line. The file itself is changed only by --in-place.
+/// Starts from the poses in the file and reports one of four outcomes: `ok` (every gap is within the tolerance), `budget`
+/// (a limit was reached first), `conflict` (the constraints contradict each other; the pose is the best compromise) or
+/// `diverged`. Unless it is `ok`, the worst constraints are listed with their line numbers. The scene file itself is only
+/// changed by --in-place.
 ///
-/// Options on the command line win over the scene's `settings` (tolerance, solver, solver-iterations, max-rotation),
-/// and these over the defaults. The scene's `iterations` and `budget` bound one step of a simulation and are not used
-/// here: without --iterations and --budget-ms an assembly takes what it needs, restarts included.
+/// Options on the command line override the scene's `settings` (tolerance, solver, solver-iterations, max-rotation),
+/// which override the defaults. The scene's `iterations` and `budget` limit single steps of a simulation and are not used
+/// here: without --iterations and --budget-ms an assembly runs until it is finished, restarts included.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   linkwork assemble scenes/jansen.lw
   linkwork assemble scenes/stewart.lw -o stewart.svg -o stewart.glb
-  linkwork assemble rough.lw -o assembled.lw        the same scene with closed gaps
+  linkwork assemble rough.lw -o assembled.lw        write the scene with its gaps closed
   linkwork assemble rough.lw --in-place             write the new poses into the file itself
-  linkwork assemble scenes/mesh5.lw --scatter 3     throw everything about first
+  linkwork assemble scenes/mesh5.lw --scatter 3     scatter everything first
   linkwork assemble scene.lw --json | jq -r .outcome
 
 Exit codes:
@@ -46,8 +47,8 @@ Exit codes:
 pub struct Args {
     /// The scene; `-` reads standard input
     scene: PathBuf,
-    /// Write the result: .lw (the scene with its new poses), .glb (for any 3D viewer) or .svg (a drawing, open gaps in
-    /// red); may be given several times
+    /// Write the result: .lw (the scene with its new poses), .glb (for any 3D viewer) or .svg (a drawing with open gaps in
+    /// red); may be repeated
     #[arg(short, long, value_name = "FILE.lw|.glb|.svg", value_parser = output)]
     output: Vec<Output>,
     /// Write the new poses into the scene file itself; comments and layout stay
@@ -56,16 +57,16 @@ pub struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// With --json: the poses of all solids, however many there are (otherwise of up to 200)
+    /// With --json: list the poses of all solids (otherwise of up to 200)
     #[arg(long)]
     full: bool,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
     #[arg(long, value_name = "E", value_parser = numbers::positive, allow_negative_numbers = true)]
     tolerance: Option<f64>,
-    /// Most geometric iterations; a number also rules out restarts [default: as many as make sense]
+    /// Maximum number of geometric iterations; giving one also disables restarts [default: as many as make sense]
     #[arg(long, value_name = "N")]
     iterations: Option<usize>,
-    /// Most iterations inside an iterative solver, per linear system [default: the scene's `solver-iterations`, or 2000]
+    /// Maximum number of iterations of an iterative solver, per linear system [default: the scene's `solver-iterations`, or 2000]
     #[arg(long, value_name = "N")]
     solver_iterations: Option<usize>,
     /// Linear solver [default: the scene's `solver`, or auto]
@@ -77,13 +78,13 @@ pub struct Args {
     /// Seed of the restarts and of --scatter
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// No solid turns further in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
+    /// Largest rotation of any solid in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
     #[arg(long, value_name = "R", value_parser = numbers::angle, allow_negative_numbers = true)]
     max_rotation: Option<f64>,
     #[command(flatten)]
     common: WithoutEffect,
-    /// Scatter the start, for trying it out: every movable solid goes up to UNITS away and turns by up to RADIANS (the
-    /// same number unless given)
+    /// Scatter the solids first, to test the assembly: every movable solid is moved by up to UNITS and turned by up to
+    /// RADIANS (the same number unless given)
     #[arg(long, value_name = "UNITS[,RADIANS]", value_parser = scatter, allow_negative_numbers = true)]
     scatter: Option<Scatter>,
 }
@@ -98,13 +99,13 @@ impl Args {
 /// Options that every command takes, so that scripts can pass one set; assembling knows no time and works on one thread.
 #[derive(clap::Args)]
 struct WithoutEffect {
-    /// Accepted as on every command, without effect here: assembling knows no time
+    /// Accepted by every command; no effect here, since assembly involves no time
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(linkwork::scene::vocabulary::METHODS))]
     method: Option<String>,
-    /// Accepted as on every command, without effect here: assembling knows no time
+    /// Accepted by every command; no effect here, since assembly involves no time
     #[arg(long, value_name = "S", value_parser = numbers::seconds, allow_negative_numbers = true)]
     step: Option<f64>,
-    /// Accepted as on every command, without effect here: assembling works on one thread
+    /// Accepted by every command; no effect here, since assembly uses one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -447,18 +448,18 @@ fn explanation(outcome: Outcome, args: &Args) -> Option<&'static str> {
     match outcome {
         Outcome::Ok => None,
         Outcome::Budget if args.iterations.is_some() || args.budget_ms.is_some() => Some(
-            "A limit came before the end: raise --iterations or --budget-ms. This is the best pose so far.",
+            "A limit was reached: raise --iterations or --budget-ms. This is the best pose found so far.",
         ),
         Outcome::Budget => {
-            Some("It ran out of iterations while still improving. This is the best pose so far.")
+            Some("It ran out of iterations while still improving. This is the best pose found so far.")
         }
         Outcome::Conflict => Some(
             "No pose near here meets all constraints. Those of rank 1 are met as exactly as they can be, the others\n  \
              share the error. Loosen, remove or re-rank one of the constraints below.",
         ),
         Outcome::Diverged => Some(
-            "The numbers left the range of arithmetic; the last finite pose is kept. Look for absurd sizes,\n  distances \
-             or masses in the scene.",
+            "The numbers overflowed; the last finite pose is kept. Check the scene for extreme sizes,\n  distances \
+             or masses.",
         ),
     }
 }

@@ -150,7 +150,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
         h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
         ...(solid.particle ? [] : [h('button', { type: 'button', id: 'inspect-tilt', title: 'Which way it points, from level', onclick: () => hooks.angle(0, id) }, 'Measure its angle')]),
-        ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can get to', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
+        ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can go', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
       ),
     ];
   };
@@ -232,7 +232,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         'div',
         { class: 'row' },
         together
-          ? button('inspect-ungroup', 'Ungroup', 'They move on their own again', () => all(ungrouped(app.scene!, ids)))
+          ? button('inspect-ungroup', 'Ungroup', 'They move independently again', () => all(ungrouped(app.scene!, ids)))
           : button('inspect-group', 'Group', 'They move as one: welded to each other', () => all(grouped(scenery(), ids))),
         button('inspect-copy', 'Copy', 'Ctrl+D', copy),
         button('inspect-mirror', 'Mirror', 'A mirror image on the other side of x = 0', mirror),

@@ -37,11 +37,11 @@ export function tools(app: App, build: Build): HTMLElement {
   });
   const plane = h(
     'select',
-    { 'aria-label': 'Draw on', title: 'What you draw on. Boxes and balls stand on the part you begin on.', id: 'draw-on', onchange: () => build.setGround(plane.value === 'ground') },
+    { 'aria-label': 'Draw on', title: 'The plane you draw on. Boxes and balls stand on the part you start on.', id: 'draw-on', onchange: () => build.setGround(plane.value === 'ground') },
     h('option', { value: 'front' }, 'Upright'),
     h('option', { value: 'ground' }, 'Ground'),
   );
-  const floor = h('button', { type: 'button', class: 'icon', id: 'floor', 'aria-label': 'Solid floor', 'aria-pressed': 'false', title: 'A solid floor, on which parts stand and roll', onclick: () => void build.setFloor(!build.floored) }, icon('M3 13h18v2H3zm1 2h2l-2 4H2zm5 0h2l-2 4H7zm5 0h2l-2 4h-2zm5 0h2l-2 4h-2zM12 2a4.500 4.500 0 1 1 0 9 4.500 4.500 0 0 1 0-9zm0 2a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5z'));
+  const floor = h('button', { type: 'button', class: 'icon', id: 'floor', 'aria-label': 'Solid floor', 'aria-pressed': 'false', title: 'A solid floor for parts to stand and roll on', onclick: () => void build.setFloor(!build.floored) }, icon('M3 13h18v2H3zm1 2h2l-2 4H2zm5 0h2l-2 4H7zm5 0h2l-2 4h-2zm5 0h2l-2 4h-2zM12 2a4.500 4.500 0 1 1 0 9 4.500 4.500 0 0 1 0-9zm0 2a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5z'));
   // What appears where ends meet, by picture.
   const kinds = ENDS.map((ends) => {
     const [, words, path] = KINDS.find(([kind]) => kind === ends)!;
@@ -55,7 +55,7 @@ export function tools(app: App, build: Build): HTMLElement {
   const bar = h(
     'div',
     { class: 'toolbar', role: 'toolbar', 'aria-label': 'Build', hidden: true },
-    h('div', { class: 'tool-row' }, ...of('select', 'bar', 'plate', 'wheel', 'box', 'ball', 'cloth'), gap(), ...of('pin', 'motor', 'spring'), gap(), h('span', { class: 'ends', role: 'group', 'aria-label': 'What joins ends that meet' }, ...kinds), gap(), ...of('trace', 'measure'), gap(), floor, plane),
+    h('div', { class: 'tool-row' }, ...of('select', 'bar', 'plate', 'wheel', 'box', 'ball', 'cloth'), gap(), ...of('pin', 'motor', 'spring'), gap(), h('span', { class: 'ends', role: 'group', 'aria-label': 'How ends that meet are joined' }, ...kinds), gap(), ...of('trace', 'measure'), gap(), floor, plane),
     hint,
     spoken,
   );

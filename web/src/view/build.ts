@@ -28,16 +28,16 @@ export type Ends = (typeof ENDS)[number];
 
 /** What each tool asks for next, once nothing, once one point was given. */
 const HINTS: Record<Tool, [string, string]> = {
-  select: ['Drag a part to move it. Select one, then drag its ends, rim or corners; select a pin, then drag it. Values are under Parts.', ''],
+  select: ['Drag a part to move it. Click it to get handles for its ends, rim or corners; click a pin to drag it. Numbers are under Parts.', ''],
   bar: ['Drag from one end of the bar to the other. Ends that meet are joined.', 'Now the other end.'],
-  plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; the first one again closes the plate.'],
+  plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; click the first one again to close the plate.'],
   wheel: ['Drag from the middle of the wheel to its rim.', 'Now its rim.'],
   box: ['Drag from one corner of the box to the opposite one.', 'Now the opposite corner.'],
   ball: ['Drag from the middle of the ball outwards.', 'Now its surface.'],
   pin: ['Click where two parts meet to join them, or one part to join it to the ground. Pin, slider and other kinds are under Parts.', ''],
   motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
-  spring: ['Drag from a point on a part to another part, or to the ground, to add a spring.', 'Now the other end: a part, or any point of the ground.'],
-  cloth: ['Drag from one corner of the cloth to the opposite one; straight along a line for a rope.', 'Now the opposite corner.'],
+  spring: ['Drag from a point on a part to another part, or to a fixed point, to add a spring.', 'Now the other end: a part, or a fixed point anywhere.'],
+  cloth: ['Drag from one corner of the cloth to the opposite one, or along a straight line for a rope.', 'Now the opposite corner.'],
   trace: ['Click a point on a part to trace its path.', ''],
   measure: ['Click two points to measure the distance between them. For angles, speeds and forces, select parts or a joint under Parts.', 'Now the other point.'],
 };
@@ -513,7 +513,7 @@ export class Build {
       if (joint >= 0) {
         const block = jointBlock(scene.text, joint);
         if (scene.joints[joint]!.motor) return this.app.select({ kind: 'joint', id: joint });
-        if (block?.keyword !== 'joint') return this.app.toast('This joint is written as a constraint: give it a motor in the text.', true);
+        if (block?.keyword !== 'joint') return this.app.toast('This joint is written as a constraint: add a motor in the text.', true);
         const way = scene.joints[joint]!.kind === 'slider' ? 't1 speed 0.2' : 'r1 speed 2';
         await this.send(insert(scene.text, block, `drive ${way}`), null, { kind: 'joint', id: joint });
         return this.app.toast(`Motor added. Press ${this.playKey} to run it; its speed is a slider under Parts.`);
@@ -525,7 +525,7 @@ export class Build {
     const pair = drives ? undefined : solids.flatMap((a, i) => solids.slice(i + 1).map((b) => [a, b] as const)).find(([a, b]) => !joined(a, b) && !this.linked(a, b, at));
     const [one, two] = pair ?? [0, spot.anchor.solid];
     if (one === 0 && joined(0, two) && scene.joints.some((j, i) => j.solids.includes(0) && j.solids.includes(two) && there(new THREE.Vector3().setFromMatrixPosition(this.overlays.frameOf(i, 0)))))
-      return this.app.toast('It is joined to the ground here already.');
+      return this.app.toast('It is already joined to the ground here.');
     await this.send(
       withJoint(scene.text, drives ? 'pin' : this.ends, this.sideOf(one), this.sideOf(two), spot.anchor.what === 'centre' ? at : spot.anchor.at, drives ? this.plane.n : this.hinge, drives ? 'drive r1 speed 2' : ''),
       null,

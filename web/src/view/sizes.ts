@@ -243,7 +243,7 @@ export class Sizes {
     }
     const own = shift.clone().applyQuaternion(new THREE.Quaternion().setFromRotationMatrix(poseMatrix(part.shape.pose)));
     const text = resized(this.app.scene, this.solids.matrices, part, sizes, own);
-    if (text === null) return this.app.toast('Something is joined to it as a constraint: give it another size in the text.', true);
+    if (text === null) return this.app.toast('Something is joined to it by a constraint: change its size in the text.', true);
     if (text === this.app.scene.text) return;
     void this.app.do(command.setText(text)).then((ok) => ok && this.app.select({ kind: 'solid', id: part.solid }));
   }
