@@ -215,7 +215,9 @@ test('tools tell what they ask for on a phone as well, and places are told in ro
   assert.ok(await hint.isVisible());
   assert.match(await hint.innerText(), /Drag from one end of the bar/);
   const [box, canvas] = [await hint.boundingBox(), await phone.locator('canvas').first().boundingBox()];
-  assert.ok(box.y + box.height < canvas.y + 0.5 * canvas.height, 'and leave room to draw');
+  assert.ok(box.y + box.height < canvas.y + 0.4 * canvas.height, 'and leave room to draw');
+  const rows = await phone.evaluate(() => new Set([...document.querySelectorAll('.tool-row button, .tool-row select')].map((b) => Math.round(b.getBoundingClientRect().top))).size);
+  assert.equal(rows, 2, 'in two rows');
   const q = await at(0, 0.4, 0, phone);
   await phone.touchscreen.tap(q.x, q.y);
   await drawn(phone, 2);
