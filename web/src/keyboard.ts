@@ -67,7 +67,7 @@ export class Keyboard {
     hands.begin(HAND, solid, at, app.grabMode, undefined, true);
     app.select({ kind: 'solid', id: solid });
     stage.canvas.focus({ preventScroll: true });
-    app.toast('Held: the arrow keys move it, Enter lets go, Escape puts it back.');
+    app.toast('Grabbed: arrow keys move it, Enter lets go, Escape puts it back.');
   }
 
   private moveHeld(e: KeyboardEvent): boolean {

@@ -55,8 +55,8 @@ export async function readLink(address: string): Promise<string> {
     text = await decodeLink(address);
   } catch (error) {
     const large = error instanceof Error && /too large/.test(error.message);
-    throw new Error(large ? 'The scene in this link is too large.' : 'The scene in this link is damaged: part of the link may be missing.');
+    throw new Error(large ? 'The scene in this link is too large.' : 'The scene in this link is damaged; part of the link may be missing.');
   }
-  if (text === null) throw new Error('That is not a scene link: it has no part that begins with “#scene=”.');
+  if (text === null) throw new Error('That is not a scene link: it does not contain “#scene=”.');
   return text;
 }

@@ -52,7 +52,7 @@ const FOLLOW = 'M12 5c5 0 9 4.500 10 7-1 2.500-5 7-10 7s-9-4.500-10-7c1-2.500 5-
 const REDO = 'M17 8V4l5 5-5 5v-4h-7a4 4 0 0 0 0 8h5v2h-5a6 6 0 0 1 0-12z';
 
 const app = new App(new URLSearchParams(location.search).get('token') ?? '');
-const canvas = h('canvas', { tabindex: 0, 'aria-label': 'The mechanism. Tab walks through its solids, Enter takes hold of one.' });
+const canvas = h('canvas', { tabindex: 0, 'aria-label': 'The mechanism. Tab moves through its solids, Enter grabs one.' });
 const layer = h('div', { class: 'layer' });
 const banner = h('div', { class: 'banner', role: 'alert', hidden: true });
 const toast = h('div', { class: 'toast', role: 'status', hidden: true });
@@ -118,7 +118,7 @@ const keyboard = new Keyboard({ app, stage, solids, hands, docks, help, framing,
 const toolbar = tools(app, build);
 view.append(toolbar, strainLegend(app));
 const selected = inspector(app, solids, overlays, {
-  normal: () => build.normal,
+  plane: () => build.axes,
   trace: (solid) => void traces.trace(solid, new THREE.Vector3(...app.scene!.solids[solid]!.center)),
   place: (joint, at) => void pins.place(joint, at),
   reach: (solid) => {
@@ -178,7 +178,7 @@ frame.hidden = true;
 view.append(h('div', { class: 'looks', role: 'group', 'aria-label': 'View' }, grips, frame, goAlong, iconButton('Fit all', HOME, () => stage.resetView(), 'R')));
 follow.onchange = (asked) => {
   goAlong.setAttribute('aria-pressed', String(follow.on));
-  if (asked) app.toast(follow.on ? 'The camera follows the selected solid, or all that moves.' : 'The camera stays.');
+  if (asked) app.toast(follow.on ? 'The camera follows the selected solid, or everything that moves.' : 'The camera stays where it is.');
 };
 const xr = new Xr(app, stage, solids, hands, tethers);
 const undo = iconButton('Undo', UNDO, () => void app.do(command.undo()), 'Ctrl+Z');
@@ -294,10 +294,10 @@ function invite(): void {
   const touch = matchMedia('(pointer: coarse)').matches;
   const todo = app.hello && itemOf(app.hello.gallery, app.scene!)?.attempt;
   const words = !movable
-    ? [h('b', {}, 'Nothing moves here yet.'), ' Press Build to draw a mechanism, or pick one under Scenes.']
+    ? [h('b', {}, 'Nothing moves here yet.'), ' Press Build to draw a mechanism, or pick one from Scenes.']
     : [
         h('b', {}, touch ? 'Drag any part with a finger.' : 'Drag any part.'),
-        todo ? ` Try: ${matching(todo, app.settings?.running ?? false, touch)}` : touch ? '' : ` Space ${app.settings?.running ? 'pauses' : 'lets time run'}, ? lists the keys.`,
+        todo ? ` Try: ${matching(todo, app.settings?.running ?? false, touch)}` : touch ? '' : ` Press Space to ${app.settings?.running ? 'pause' : 'run'}, ? for all keys.`,
       ];
   hint.replaceChildren(...words);
 }
@@ -390,14 +390,14 @@ app.on('connection', (state) => {
     // The server has let go of everything that this window held.
     hands.forget();
     dropPointers();
-    say('Linkwork does not answer. If you stopped it, start it again and open the new address that it prints. Otherwise this page reconnects by itself.');
+    say('Linkwork is not responding. If you stopped it, start it again and open the new address that it prints. Otherwise this page will reconnect automatically.');
   }
   if (state === 'refused') {
     say(
       app.token === ''
         ? pending
-          ? 'This link carries a scene, but no access token. Open the address that `linkwork view` printed; there, “File”, “Open a link…” shows the scene.'
-          : 'This address has no token. Use the one that `linkwork view` printed.'
+          ? 'This link contains a scene but no access token. Open the address that `linkwork view` printed, then use “File”, “Open a link…”.'
+          : 'This address has no access token. Use the one that `linkwork view` printed.'
         : 'No connection. Is `linkwork view` still running? A new run has a new address.',
     );
   }

@@ -22,21 +22,22 @@ use std::time::Duration;
 
 /// Moves the solids so that the constraints hold
 ///
-/// Starts from the poses in the file and ends with a word: `ok` (every gap is within the tolerance), `budget` (a limit
-/// came first), `conflict` (the constraints contradict each other; the pose is the best compromise) or `diverged`.
-/// Unless it is `ok`, the worst constraints are named with their line. The file itself is never changed, except by
-/// naming it as an output.
+/// Starts from the poses in the file and reports one of four outcomes: `ok` (every gap is within the tolerance), `budget`
+/// (a limit was reached first), `conflict` (the constraints contradict each other; the pose is the best compromise) or
+/// `diverged`. Unless it is `ok`, the worst constraints are listed with their line numbers. The scene file itself is only
+/// changed by --in-place.
 ///
-/// Options on the command line win over the scene's `settings` (tolerance, solver, solver-iterations, max-rotation),
-/// and these over the defaults. The scene's `iterations` and `budget` bound one step of a simulation and are not used
-/// here: without --iterations and --budget-ms an assembly takes what it needs, restarts included.
+/// Options on the command line override the scene's `settings` (tolerance, solver, solver-iterations, max-rotation),
+/// which override the defaults. The scene's `iterations` and `budget` limit single steps of a simulation and are not used
+/// here: without --iterations and --budget-ms an assembly runs until it is finished, restarts included.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   linkwork assemble scenes/jansen.lw
   linkwork assemble scenes/stewart.lw -o stewart.svg -o stewart.glb
-  linkwork assemble rough.lw -o assembled.lw        the same scene with closed gaps
-  linkwork assemble scenes/mesh5.lw --scatter 3     throw everything about first
+  linkwork assemble rough.lw -o assembled.lw        write the scene with its gaps closed
+  linkwork assemble rough.lw --in-place             write the new poses into the file itself
+  linkwork assemble scenes/mesh5.lw --scatter 3     scatter everything first
   linkwork assemble scene.lw --json | jq -r .outcome
 
 Exit codes:
@@ -46,23 +47,26 @@ Exit codes:
 pub struct Args {
     /// The scene; `-` reads standard input
     scene: PathBuf,
-    /// Write the result: .lw (the scene with its new poses), .glb (for any 3D viewer) or .svg (a drawing, open gaps in
-    /// red); may be given several times
+    /// Write the result: .lw (the scene with its new poses), .glb (for any 3D viewer) or .svg (a drawing with open gaps in
+    /// red); may be repeated
     #[arg(short, long, value_name = "FILE.lw|.glb|.svg", value_parser = output)]
     output: Vec<Output>,
+    /// Write the new poses into the scene file itself; comments and layout stay
+    #[arg(long)]
+    in_place: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// With --json: the poses of all solids, however many there are (otherwise of up to 200)
+    /// With --json: list the poses of all solids (otherwise of up to 200)
     #[arg(long)]
     full: bool,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
     #[arg(long, value_name = "E", value_parser = numbers::positive, allow_negative_numbers = true)]
     tolerance: Option<f64>,
-    /// Most geometric iterations; a number also rules out restarts [default: as many as make sense]
+    /// Maximum number of geometric iterations; giving one also disables restarts [default: as many as make sense]
     #[arg(long, value_name = "N")]
     iterations: Option<usize>,
-    /// Most iterations inside an iterative solver, per linear system [default: the scene's `solver-iterations`, or 2000]
+    /// Maximum number of iterations of an iterative solver, per linear system [default: the scene's `solver-iterations`, or 2000]
     #[arg(long, value_name = "N")]
     solver_iterations: Option<usize>,
     /// Linear solver [default: the scene's `solver`, or auto]
@@ -74,27 +78,34 @@ pub struct Args {
     /// Seed of the restarts and of --scatter
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// No solid turns further in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
+    /// Largest rotation of any solid in one iteration, in radians [default: the scene's `max-rotation`, or 0.8]
     #[arg(long, value_name = "R", value_parser = numbers::angle, allow_negative_numbers = true)]
     max_rotation: Option<f64>,
     #[command(flatten)]
     common: WithoutEffect,
-    /// Scatter the start, for trying it out: every movable solid goes up to UNITS away and turns by up to RADIANS (the
-    /// same number unless given)
+    /// Scatter the solids first, to test the assembly: every movable solid is moved by up to UNITS and turned by up to
+    /// RADIANS (the same number unless given)
     #[arg(long, value_name = "UNITS[,RADIANS]", value_parser = scatter, allow_negative_numbers = true)]
     scatter: Option<Scatter>,
+}
+
+impl Args {
+    /// Every file that is written, the scene itself last.
+    fn written(&self) -> impl Iterator<Item = &Path> {
+        self.output.iter().map(|o| o.path.as_path()).chain(self.in_place.then_some(self.scene.as_path()))
+    }
 }
 
 /// Options that every command takes, so that scripts can pass one set; assembling knows no time and works on one thread.
 #[derive(clap::Args)]
 struct WithoutEffect {
-    /// Accepted as on every command, without effect here: assembling knows no time
+    /// Accepted by every command; no effect here, since assembly involves no time
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(linkwork::scene::vocabulary::METHODS))]
     method: Option<String>,
-    /// Accepted as on every command, without effect here: assembling knows no time
+    /// Accepted by every command; no effect here, since assembly involves no time
     #[arg(long, value_name = "S", value_parser = numbers::seconds, allow_negative_numbers = true)]
     step: Option<f64>,
-    /// Accepted as on every command, without effect here: assembling works on one thread
+    /// Accepted by every command; no effect here, since assembly uses one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -162,13 +173,23 @@ struct Assembly<'a> {
 const EXAMINED_ROWS: usize = 600;
 
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    // Its own scene is the one input that it may write over: whoever names it as the output asks for that.
-    files::check_outputs(args.output.iter().map(|o| o.path.as_path()), &[])?;
+    if args.in_place && args.scene == Path::new("-") {
+        return Err(Failure::input(
+            "",
+            "--in-place needs a file to write into, not standard input".to_owned(),
+        ));
+    }
+    let outputs = || args.output.iter().map(|o| o.path.as_path());
+    let way_out = match args.output.iter().any(|o| matches!(o.format, Format::Scene)) {
+        true => "use --in-place instead of -o to write the new poses into the scene, or name another file",
+        false => "name another file",
+    };
+    files::check_outputs_or(outputs(), &[&args.scene], way_out)?;
+    if args.in_place {
+        files::check_writable(&args.scene).map_err(Failure::failed)?;
+    }
     let loaded = scene::load(&args.scene)?;
-    files::check_outputs(
-        args.output.iter().map(|o| o.path.as_path()),
-        &loaded.mesh_files().iter().map(PathBuf::as_path).collect::<Vec<_>>(),
-    )?;
+    files::check_outputs(outputs(), &loaded.mesh_files().iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let result = work(args, &loaded)?;
     for output in &args.output {
         let bytes = match output.format {
@@ -178,6 +199,9 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         };
         files::write(&output.path, &bytes).map_err(Failure::failed)?;
         warn_about_meshes(&loaded, output);
+    }
+    if args.in_place {
+        files::write(&args.scene, result.scene_text().as_bytes()).map_err(Failure::failed)?;
     }
     if args.json {
         terminal::print_json(&result.json(args))?;
@@ -338,7 +362,7 @@ impl Assembly<'_> {
             "conflicting": report::dependencies(&self.conflicts(), &lines),
             "poses": report::cut(&m.solids()[1..], args.full, |i, s| report::pose(&s.name, self.state.pose(m, SolidId(i as u32 + 1)))),
             "poses_left_out": report::left_out(m.solid_count(), args.full),
-            "outputs": args.output.iter().map(|o| o.path.display().to_string()).collect::<Vec<_>>(),
+            "outputs": args.written().map(|p| p.display().to_string()).collect::<Vec<_>>(),
             "not_simulated": [],
             "diagnostics": self.loaded.records(),
             "state_hash": format!("{:016x}", self.state.hash()),
@@ -381,13 +405,13 @@ impl Assembly<'_> {
             let _ = writeln!(out, "\n  {explained}");
         }
         self.worst_list(&mut out, paint);
-        for output in &args.output {
+        for (i, path) in args.written().enumerate() {
             let _ = writeln!(
                 out,
                 "{}  {} {}",
-                if output.path == args.output[0].path { "\n" } else { "" },
+                if i == 0 { "\n" } else { "" },
                 paint.dim("wrote"),
-                output.path.display()
+                path.display()
             );
         }
         out
@@ -424,18 +448,18 @@ fn explanation(outcome: Outcome, args: &Args) -> Option<&'static str> {
     match outcome {
         Outcome::Ok => None,
         Outcome::Budget if args.iterations.is_some() || args.budget_ms.is_some() => Some(
-            "A limit came before the end: raise --iterations or --budget-ms. This is the best pose so far.",
+            "A limit was reached: raise --iterations or --budget-ms. This is the best pose found so far.",
         ),
         Outcome::Budget => {
-            Some("It ran out of iterations while still improving. This is the best pose so far.")
+            Some("It ran out of iterations while still improving. This is the best pose found so far.")
         }
         Outcome::Conflict => Some(
             "No pose near here meets all constraints. Those of rank 1 are met as exactly as they can be, the others\n  \
              share the error. Loosen, remove or re-rank one of the constraints below.",
         ),
         Outcome::Diverged => Some(
-            "The numbers left the range of arithmetic; the last finite pose is kept. Look for absurd sizes,\n  distances \
-             or masses in the scene.",
+            "The numbers overflowed; the last finite pose is kept. Check the scene for extreme sizes,\n  distances \
+             or masses.",
         ),
     }
 }

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Parses and validates a scene and says what is in it
+/// Parses and validates a scene and reports what it contains
 ///
 /// Prints solids, joints, scalar constraints (of the spanning forest: acyclic, and of the joints that close loops),
 /// the freedoms left, islands, redundant and conflicting constraints by name and line, and what one solve is predicted

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Runs a scene by several methods and solvers and shows them side by side
+/// Runs a scene with several methods and solvers and compares them side by side
 ///
-/// Every method is combined with every solver, all from the same assembled start. The first combination is the
-/// reference that the others' paths are compared with. The HTML report is one file with plots of gaps, energy, momentum,
-/// the path of a solid and the time per step; it needs no network.
+/// Every method is combined with every solver, all from the same assembled start. The other combinations' paths are
+/// compared with that of the first. The HTML report is a single file with plots of gaps, energy, momentum, the path of a
+/// solid and the time per step; it needs no network.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,9 +29,9 @@ Examples:
   linkwork compare scenes/snake.lw --methods variational --solvers sparse-direct,full-iterative --json
 
 Exit codes:
-  0  all combinations were run, however they ended: the table tells
+  0  all combinations were run; the table shows how each ended
   1  an output that cannot be written
-  2  the scene cannot be read, or a wrong option")]
+  2  the scene cannot be read, or an option is invalid")]
 pub struct Args {
     /// The scene; `-` reads standard input
     scene: PathBuf,
@@ -43,13 +43,13 @@ pub struct Args {
     #[arg(long, value_name = "X,Y,…", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(simulate::solver_names()))]
     solvers: Vec<String>,
-    /// How long to simulate, in seconds: rounded to whole steps, at least one
+    /// How long to simulate, in seconds; rounded to whole steps, at least one
     #[arg(long, value_name = "T", value_parser = numbers::seconds, allow_negative_numbers = true, default_value_t = 2.0)]
     seconds: f64,
     /// The solid whose path is plotted [default: the watched solid that moves most]
     #[arg(long, value_name = "NAME")]
     solid: Option<String>,
-    /// Write the report with plots
+    /// Write a report with plots
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
     /// Print one JSON object instead of text

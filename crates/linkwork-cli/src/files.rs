@@ -62,6 +62,15 @@ pub fn check_outputs<'a>(
     outputs: impl IntoIterator<Item = &'a Path>,
     inputs: &[&Path],
 ) -> Result<(), crate::failure::Failure> {
+    check_outputs_or(outputs, inputs, "name another file")
+}
+
+/// [`check_outputs`] with what to do instead where an input would be written over.
+pub fn check_outputs_or<'a>(
+    outputs: impl IntoIterator<Item = &'a Path>,
+    inputs: &[&Path],
+    way_out: &str,
+) -> Result<(), crate::failure::Failure> {
     use crate::failure::Failure;
     let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -74,10 +83,8 @@ pub fn check_outputs<'a>(
     for path in outputs {
         let shown = path.display();
         if let Some(input) = inputs.iter().find(|i| **i != Path::new("-") && same(path, i)) {
-            let what = format!(
-                "`{shown}` would be written over `{}`, which is read: name another file",
-                input.display()
-            );
+            let what =
+                format!("`{shown}` would be written over `{}`, which is read: {way_out}", input.display());
             return Err(Failure::input(path.display().to_string(), what));
         }
         if seen.iter().any(|s| is_file(path) && same(path, s)) {

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 /// Rewrites scenes in canonical layout, keeping comments, numbers and meaning
 ///
-/// Only white space moves. A file with errors in its form is left alone and its errors are shown.
+/// Only white space changes. A file with syntax errors is left as it is, and the errors are shown.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   linkwork fmt scenes/*.lw           rewrite in place
-  linkwork fmt --check scenes/*.lw   only say which files would change; exit 1 if any
-  linkwork fmt - < rough.lw          from a pipe to standard output")]
+  linkwork fmt --check scenes/*.lw   only list the files that would change; exit 1 if any
+  linkwork fmt - < rough.lw          from standard input to standard output")]
 pub struct Args {
     /// Scenes to rewrite in place; `-` reads standard input and writes standard output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Write nothing: name the files whose layout differs and exit with 1 if there are any
+    /// Write nothing: list the files whose layout differs, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
 }

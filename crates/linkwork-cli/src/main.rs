@@ -31,9 +31,9 @@ use std::process::ExitCode;
 
 /// Assembles, examines and animates articulated solids, closed loops included.
 ///
-/// A scene is a text file (`.lw`) of solids and of the joints and constraints between them. `linkwork assemble` moves
-/// the solids from wherever they are to where the constraints hold, or says in words which of them cannot be met.
-/// `linkwork run` lets time pass.
+/// A scene is a text file (`.lw`) that lists solids and the joints and constraints between them. `linkwork assemble`
+/// moves the solids from wherever they are to a pose in which all constraints hold, or tells you which constraints
+/// cannot be met. `linkwork run` simulates the scene over time.
 #[derive(Parser)]
 #[command(name = "linkwork", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -43,17 +43,17 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkwork check scenes/fourbar.lw                     what is in it, what moves, what is wrong
-  linkwork assemble scenes/jansen.lw -o jansen.svg     put it together and draw it
+  linkwork check scenes/fourbar.lw                     what it contains, what moves, what is wrong
+  linkwork assemble scenes/jansen.lw -o jansen.svg     assemble it and draw it
   linkwork run scenes/fourbar.lw --seconds 2 --record fourbar.glb    animate it
-  linkwork generate ladder 3 10 | linkwork check -     a scene from a pipe
+  linkwork generate ladder 3 10 | linkwork check -     read a scene from a pipe
   linkwork fmt scenes/*.lw                             canonical layout
-  linkwork view                                        grab it, in the browser
+  linkwork view                                        grab it in the browser
 
 Exit codes:
-  0  all went well
-  1  something failed: constraints that cannot be met, a file that cannot be written
-  2  bad input: an unreadable file, a scene with errors, a wrong option";
+  0  success
+  1  something failed: constraints cannot be met, a file cannot be written
+  2  bad input: an unreadable file, a scene with errors, an invalid option";
 
 #[derive(Subcommand)]
 enum Command {

@@ -13,30 +13,30 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Searches where a point of a solid can get to: a line, an area or a volume
+/// Finds everywhere a point of a solid can reach: a line, an area or a volume
 ///
-/// The point is led by a hand, all joints closed and all limits kept; motors are off, and contact is not looked at. A
+/// The point is dragged about with all joints closed and all limits respected; motors are off, and contact is ignored. A
 /// scene with open joints is assembled first.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   linkwork reach scenes/fourbar.lw coupler --point 0.9 0.7 0     the coupler's curve
-  linkwork reach arm.lw hand -o reach.csv                        every place, with x, y, z and whether it is inside")]
+  linkwork reach arm.lw hand -o reach.csv                        every point: x, y, z, and whether it is inside")]
 pub struct Args {
     /// The scene; `-` reads standard input
     scene: PathBuf,
     /// Name of the solid
     solid: String,
-    /// Which point of it, in its own coordinates [default: its centre of mass]
+    /// The point, in the solid's own coordinates [default: its centre of mass]
     #[arg(long, num_args = 3, value_names = ["X", "Y", "Z"], allow_negative_numbers = true)]
     point: Option<Vec<f64>>,
-    /// Cells across, where it is an area: more are finer, and take longer
+    /// Number of cells across an area: more give a finer result and take longer
     #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u16).range(4..=1000))]
     across: u16,
-    /// Stop after this many milliseconds, and tell what was found by then
+    /// Stop after this many milliseconds and report what was found
     #[arg(long, value_name = "B", default_value = "30000", value_parser = numbers::milliseconds)]
     budget_ms: f64,
-    /// Write every place that was reached
+    /// Write every point that was reached
     #[arg(short, long, value_name = "FILE.csv")]
     output: Option<PathBuf>,
     /// Print one JSON object instead of text

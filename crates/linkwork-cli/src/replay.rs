@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 
 /// Repeats a recorded session exactly, without a clock
 ///
-/// A log holds the scene, everything the user did and how many steps were taken in between. The end must be the recorded
+/// A log contains the scene, everything the user did and how many steps were taken in between. The end must be the recorded
 /// one, bit for bit: the state's hash is compared, and printed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  linkwork replay session.json                  repeat it, print the hash
-  linkwork replay session.json -o end.lw        and write the scene as the session left it
+  linkwork replay session.json                  repeat it and print the hash
+  linkwork replay session.json -o end.lw        also write the scene as the session left it
   linkwork replay session.json --json | jq -r .state_hash
 
 Exit codes:
   0  repeated to the end; the hash is the recorded one (or none was recorded)
   1  the end differs from the recorded one, or an output cannot be written
-  2  no log, or a damaged one")]
+  2  not a log, or a damaged one")]
 pub struct Args {
     /// The log, JSON; `-` reads standard input
     log: PathBuf,

@@ -21,49 +21,49 @@ use std::path::{Path, PathBuf};
 
 /// Simulates a scene and records what happens
 ///
-/// Takes steps of equal length, as fast as the machine can. A start with open gaps is assembled first. The report tells
-/// gaps, energy and momentum over the run, the time per step, the reactions of the joints at the end, and ends with a
-/// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `energy` (something
-/// gained or lost more energy than the method documents, and no motor with a speed nor trajectory drives it), `stopped`
-/// (missed, with --on-miss stop; the state is
-/// saved) or `rejected` (a step could not be taken; the state is the one before it). Ctrl+C ends it with the report and the
-/// recordings so far, and the word `stopped`; a second one ends it at once.
+/// Takes steps of equal length, as fast as the machine can. If the scene starts with open gaps, it is assembled first.
+/// The report shows gaps, energy and momentum over the run, the time per step, the joint reactions at the end, and one of
+/// these outcomes: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and the run continued), `energy`
+/// (something gained or lost more energy than the method documents, although no speed motor or trajectory drives it),
+/// `stopped` (missed, with --on-miss stop; the state is saved) or `rejected` (a step could not be taken; the state is the
+/// one before it). Ctrl+C stops the run, reports it as `stopped` and keeps the recordings so far; a second Ctrl+C quits
+/// immediately.
 ///
-/// Options on the command line win over the scene's `settings`, and these over the defaults. The same scene and options
-/// give the same state to the last bit, on any number of threads.
+/// Options on the command line override the scene's `settings`, which override the defaults. The same scene and options
+/// give the same state, bit for bit, on any number of threads.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   linkwork run scenes/fourbar.lw --seconds 2
   linkwork run scenes/jansen.lw --seconds 5 --record jansen.glb --record jansen.csv
   linkwork run scene.lw --seconds 1 --snapshot one.lws
-  linkwork run scene.lw --seconds 1 --from one.lws        the next second
+  linkwork run scene.lw --seconds 1 --from one.lws        continue for another second
   linkwork run scene.lw --seconds 10 --method displacement --step 0.005 --json | jq .energy
 
 Exit codes:
   0  the outcome is `ok`
   1  any other outcome, or an output that cannot be written
-  2  the scene or the snapshot cannot be read, or a wrong option")]
+  2  the scene or the snapshot cannot be read, or an option is invalid")]
 pub struct Args {
     /// The scene; `-` reads standard input
     scene: PathBuf,
-    /// How long to simulate, in seconds: rounded to whole steps, at least one
+    /// How long to simulate, in seconds; rounded to whole steps, at least one
     #[arg(long, value_name = "T", default_value = "5", value_parser = numbers::seconds, allow_negative_numbers = true)]
     seconds: f64,
     /// Write the motion: .csv (the watched solids, every step), .glb (an animation for any 3D viewer) or .json (frames
-    /// with poses, velocities, gaps and energies); may be given several times. Very long runs are thinned out evenly in
+    /// with poses, velocities, gaps and energies); may be repeated. Very long runs are thinned out evenly in
     /// .glb and .json
     #[arg(long, value_name = "FILE.csv|.glb|.json", value_parser = record)]
     record: Vec<Record>,
-    /// Write the contact forces: a row per step and pair of solids that touch, with points, gap, force and impulse on the
-    /// second one, and whether they met or parted. Where the scene has a `watch`, pairs with a solid of it
+    /// Write the contact forces: one row per step and pair of touching solids, with points, gap, force and impulse on the
+    /// second one, and whether contact began or ended. If the scene has a `watch`, only pairs with a watched solid
     #[arg(long, value_name = "FILE.csv", value_parser = table)]
     contacts: Option<PathBuf>,
-    /// Record this solid or joint; may be given several times, and counts instead of the scene's `watch`. Tables have the
-    /// coordinates, speeds and forces of joints
+    /// Record this solid or joint instead of the scene's `watch`; may be repeated. Tables contain the coordinates, speeds
+    /// and forces of joints
     #[arg(long, value_name = "NAME")]
     watch: Vec<String>,
-    /// Write the final state, to go on from with --from
+    /// Write the final state, to continue from with --from
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
     /// Start from a state written by --snapshot instead of the scene's poses
@@ -72,7 +72,7 @@ pub struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// With --json: the reactions of all joints, however many there are (otherwise of the 200 strongest)
+    /// With --json: list the reactions of all joints (otherwise only the 200 strongest)
     #[arg(long)]
     full: bool,
     /// Method [default: the scene's `method`, or variational]

@@ -30,32 +30,32 @@ pub struct Options {
     /// Length of a step in seconds [default: the scene's `step`, or 1/60]
     #[arg(long, value_name = "S", value_parser = numbers::seconds, allow_negative_numbers = true)]
     pub step: Option<f64>,
-    /// Take every step in this many equal pieces: more accurate, and slower by about as much
+    /// Split every step into this many equal substeps: more accurate, and slower by about the same factor
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub substeps: u32,
     /// Largest gap that counts as closed, in metres and radians [default: the scene's `tolerance`, or 1e-6]
     #[arg(long, value_name = "E", value_parser = numbers::positive, allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
-    /// Most geometric iterations per step [default: the scene's `iterations`, or 10]
+    /// Maximum number of geometric iterations per step [default: the scene's `iterations`, or 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub iterations: Option<u32>,
-    /// Most iterations inside an iterative solver, per linear system [default: the scene's `solver-iterations`, or 1000]
+    /// Maximum number of iterations of an iterative solver, per linear system [default: the scene's `solver-iterations`, or 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub solver_iterations: Option<u32>,
-    /// End a step's iterations after this many milliseconds, as soon as the state is usable, and the assembly at the
-    /// start after 500 times as many; runs that this cuts short are not repeatable [default: the scene's `budget`, or none]
+    /// Stop iterating on a step after this many milliseconds, once the state is usable, and on the initial assembly
+    /// after 500 times as many; runs that are cut short like this are not repeatable [default: the scene's `budget`, or none]
     #[arg(long, value_name = "B", value_parser = numbers::milliseconds, allow_negative_numbers = true)]
     pub budget_ms: Option<f64>,
-    /// Most threads; the result does not depend on it [default: one per core]
+    /// Maximum number of threads; it does not affect the result [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Seed of the restarts, where the start has to be assembled
+    /// Random seed for restarts, if the start has to be assembled
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// What to do when a step ends with gaps beyond the tolerance [default: the scene's `on-miss`, or warn]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub on_miss: Option<Miss>,
-    /// Distance joints keep |d|^2 - L^2 at zero instead of |d| - L: the other form of Hong's arms (2005)
+    /// Distance joints keep |d|^2 - L^2 at zero instead of |d| - L, the other formulation of Hong's arms (2005)
     #[arg(long)]
     pub squared_distances: bool,
     #[command(flatten)]
@@ -65,17 +65,17 @@ pub struct Options {
 /// Parameters of methods that have some.
 #[derive(clap::Args)]
 pub struct Variants {
-    /// How accelerations are integrated, by `baumgarte` and `post-stabilization` [default: the scene's
+    /// How `baumgarte` and `post-stabilization` integrate accelerations [default: the scene's
     /// `integrator`, or semi-implicit]
     #[arg(long, value_name = "NAME", value_parser = schemes())]
     integrator: Option<Scheme>,
-    /// Damping of gaps in 1/s, of `baumgarte` [default: the scene's `alpha`, or 10]
+    /// Damping of gaps in 1/s, for `baumgarte` [default: the scene's `alpha`, or 10]
     #[arg(long, value_name = "A", value_parser = numbers::not_negative, allow_negative_numbers = true)]
     alpha: Option<f64>,
-    /// Stiffness of gaps in 1/s, of `baumgarte` [default: the scene's `beta`, or 10]
+    /// Stiffness of gaps in 1/s, for `baumgarte` [default: the scene's `beta`, or 10]
     #[arg(long, value_name = "B", value_parser = numbers::not_negative, allow_negative_numbers = true)]
     beta: Option<f64>,
-    /// `post-stabilization` projects velocities as well as positions
+    /// Make `post-stabilization` project velocities as well as positions
     #[arg(long)]
     project_velocities: bool,
 }
@@ -107,9 +107,9 @@ fn schemes() -> impl TypedValueParser<Value = Scheme> {
 /// `warn` or `stop`.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Miss {
-    /// Go on and count such steps
+    /// Continue, and count such steps
     Warn,
-    /// Halt, name the worst constraints and save the state
+    /// Stop, list the worst constraints and save the state
     Stop,
 }
 

@@ -81,10 +81,26 @@ fn no_output_overwrites_an_input() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("named twice"), "{}", run.stderr);
     assert!(!Path::new(&twice).exists());
-    // Naming the scene itself is how `assemble` is asked to write into it.
+    // Nor does `assemble`, which tells how to ask for it.
     let own = at("own.lw");
-    std::fs::write(&own, PENDULUM).expect("written");
-    assert_eq!(linkwork(&["assemble", &own, "-o", &own]).code, 0);
+    let open = PENDULUM.replace("solid arm:", "solid arm: at 0.5 0.2 0; /* open */");
+    std::fs::write(&own, &open).expect("written");
+    let run = linkwork(&["assemble", &own, "-o", &own]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("would be written over") && run.stderr.contains("--in-place"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(read(&own), open);
+    let run = linkwork(&["assemble", &own, "--in-place", "--json"]);
+    assert_eq!((run.code, &run.json()["outputs"]), (0, &serde_json::json!([own])), "{}", run.stderr);
+    assert!(read(&own) != open && read(&own).contains("/* open */"), "{}", read(&own));
+    let again = linkwork(&["assemble", &own, "--json"]).json();
+    assert!(again["joint_error"]["position_start"].as_f64().expect("a gap") < 1e-6, "{again}");
+    let piped = linkwork_with(&["assemble", "-", "--in-place"], PENDULUM.as_bytes());
+    assert_eq!(piped.code, 2);
+    assert!(piped.stderr.contains("needs a file"), "{}", piped.stderr);
 }
 
 /// What lies in a folder.

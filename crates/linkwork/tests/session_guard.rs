@@ -348,6 +348,56 @@ fn a_platform_that_is_pulled_keeps_its_rods_in_their_sleeves() {
     }
 }
 
+/// The rest of B6: pushed down hard the plate went through its base and hung below it.
+#[test]
+fn a_platform_that_is_pushed_down_stays_above_its_base() {
+    let mut wrong = Vec::new();
+    for (mode, grip) in
+        [(Mode::Dynamic, GripMode::Pin), (Mode::Kinematic, GripMode::Pin), (Mode::Dynamic, GripMode::Pull)]
+    {
+        for (n, (point, way)) in [
+            ([0.0; 3], [0.0, -3.0, 0.0]),
+            ([0.5, 0.0, 0.0], [0.5, -3.0, 0.0]),
+            ([0.0, 0.0, -0.6], [0.0, -2.0, 1.5]),
+            ([0.6, 0.035, 0.0], [-2.0, -2.5, 0.3]),
+            ([-0.4, 0.0, 0.4], [2.0, -2.5, -2.0]),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut s = open(&scene("stewart"));
+            act(&mut s, Command::Mode { mode });
+            act(&mut s, Command::Run { on: mode == Mode::Dynamic });
+            let plate = named(&s);
+            let start = s.state().pose(s.mechanism(), plate);
+            let from = (start.translation + start.rotation * Vector::from_array(point)).to_array();
+            act(&mut s, Command::Grab { hand: 1, solid: plate.0.into(), point, mode: grip, rotation: None });
+            let mut low = f64::INFINITY;
+            for k in 0..420 {
+                let far = (f64::from(k) / 90.0).min(1.0);
+                let to: [f64; 3] = std::array::from_fn(|i| from[i] + far * way[i]);
+                if k < 240 {
+                    act(&mut s, Command::Drag { hand: 1, position: to, rotation: None });
+                }
+                if k == 240 {
+                    act(&mut s, Command::Release { hand: 1 });
+                }
+                s.tick(TICK, &|| 0.0);
+                low = low.min(s.state().centers[plate.index()].y);
+            }
+            let up = s.state().pose(s.mechanism(), plate).rotation * Vector::Y;
+            let end = s.state().centers[plate.index()].y;
+            if !(low > 0.0) || !(up.y > 0.0) || (mode == Mode::Dynamic && !(end > 0.5)) {
+                wrong.push(format!(
+                    "{mode:?} {grip:?} {n}: down to {low:.3}, ends at {end:.3}, up {:.2}",
+                    up.y
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn named(s: &Session) -> SolidId {
     let at = s.mechanism().solids().iter().position(|x| x.name == "plate");
     SolidId(at.expect("a plate") as u32)

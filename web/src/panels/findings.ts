@@ -63,7 +63,7 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
     ways.replaceChildren(
       h('b', {}, count),
       `${stuck}${driven}${singular} `,
-      ...(f.motions.length > 0 ? [h('button', { type: 'button', class: 'small', id: 'show-freedoms', 'aria-pressed': String(motion >= 0), title: 'The free motion as arrows; drag one', onclick: next }, label)] : []),
+      ...(f.motions.length > 0 ? [h('button', { type: 'button', class: 'small', id: 'show-freedoms', 'aria-pressed': String(motion >= 0), title: 'Show the free motion as arrows that you can drag', onclick: next }, label)] : []),
     );
     ways.classList.toggle('odd', f.here > f.freedoms);
     const part = (what: 'redundant' | 'conflicts', words: string) =>
@@ -80,7 +80,7 @@ export function findings(app: App, freedoms: Freedoms, overlays: Overlays): HTML
             ...swatch('primary', `${first} primary`),
             ', ',
             ...swatch('secondary', `${second} secondary `),
-            h('button', { type: 'button', class: 'small', id: 'show-ranks', 'aria-pressed': String(marked === 'ranks'), title: 'Ranks in colour: primary joints (blue) always hold; secondary ones (orange) give way where not all can hold', onclick: () => mark('ranks') }, marked === 'ranks' ? 'Hide' : 'Show me'),
+            h('button', { type: 'button', class: 'small', id: 'show-ranks', 'aria-pressed': String(marked === 'ranks'), title: 'Ranks in colour: primary joints (blue) always hold; secondary joints (orange) give way when not all can hold', onclick: () => mark('ranks') }, marked === 'ranks' ? 'Hide' : 'Show me'),
           ]
         : []),
     );

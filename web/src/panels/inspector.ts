@@ -8,10 +8,11 @@ import { digits, many } from '../format';
 import { type Made, type Scenery, aligned, copied, grouped, mirrored, removed, ungrouped, welds, withGroup } from '../groups';
 import type { DriveInfo, JointInfo, LimitInfo, SolidInfo } from '../protocol';
 import { type Block, jointBlock, num, nums, setClause, setNumber, solidBlock } from '../scenetext';
+import { AXIAL, axisOf, withAxis, withKind } from '../view/joint-text';
 import type { Overlays } from '../view/overlays';
 import { setPose } from '../view/pose-text';
 import { SIZES, sizeTokens } from '../view/size-text';
-import { frameText } from '../view/sketch';
+import { type Plane, nice } from '../view/sketch';
 import type { Solids } from '../view/solids';
 import { wayOf } from './motors';
 
@@ -25,11 +26,10 @@ export const KINDS: [string, string, string][] = [
   ['cardan', 'Cardan: two axes that cross', 'M3 5h2v5a7 7 0 0 0 14 0V5h2v5a9 9 0 0 1-8 8.900V22h-2v-3.100A9 9 0 0 1 3 10zm5 3h8v3H8zm3-4h2v11h-2z'],
   ['weld', 'Weld: joined rigidly', 'M4 4h9v7h7v9h-9v-7H4zm2 2v5h5V6zm7 7v5h5v-5z'],
 ];
-const AXIAL = new Set(['pin', 'slider', 'cylindrical', 'planar', 'cardan', 'weld']);
 
 export interface InspectorHooks {
-  /** The normal of the plane that is drawn on. */
-  normal: () => THREE.Vector3;
+  /** The directions of the plane that is drawn on. */
+  plane: () => Plane;
   trace: (solid: number) => void;
   /** Puts a joint somewhere else. */
   place: (joint: number, at: THREE.Vector3) => void;
@@ -124,7 +124,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     };
     const capsule = solid.shapes.length === 1 && solid.shapes[0]!.type === 'capsule' && block?.clauses.find((c) => c.word === 'shape')?.tokens.map((t) => t.text).slice(3, 7).join(' ') === 'from 0 0 0' ? solid.shapes[0]! : null;
     // A turn about the normal of the drawing is one number.
-    const n = hooks.normal();
+    const n = hooks.plane().n;
     const about = new THREE.Vector3(q.x, q.y, q.z);
     const flat = about.clone().addScaledVector(n, -about.dot(n)).length() < 1e-5;
     const angle = (2 * Math.atan2(about.dot(n), q.w) * 180) / Math.PI;
@@ -150,7 +150,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         h('button', { type: 'button', id: 'inspect-trace', onclick: () => hooks.trace(id) }, 'Trace its centre'),
         h('button', { type: 'button', id: 'inspect-speed', onclick: () => hooks.measure('speed', id) }, 'Measure its speed'),
         ...(solid.particle ? [] : [h('button', { type: 'button', id: 'inspect-tilt', title: 'Which way it points, from level', onclick: () => hooks.angle(0, id) }, 'Measure its angle')]),
-        ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can get to', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
+        ...(solid.kind === 'dynamic' ? [h('button', { type: 'button', id: 'inspect-reach', title: 'Everywhere its centre can go', onclick: () => hooks.reach(id) }, 'Show its reach')] : []),
       ),
     ];
   };
@@ -232,7 +232,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         'div',
         { class: 'row' },
         together
-          ? button('inspect-ungroup', 'Ungroup', 'They move on their own again', () => all(ungrouped(app.scene!, ids)))
+          ? button('inspect-ungroup', 'Ungroup', 'They move independently again', () => all(ungrouped(app.scene!, ids)))
           : button('inspect-group', 'Group', 'They move as one: welded to each other', () => all(grouped(scenery(), ids))),
         button('inspect-copy', 'Copy', 'Ctrl+D', copy),
         button('inspect-mirror', 'Mirror', 'A mirror image on the other side of x = 0', mirror),
@@ -253,28 +253,23 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     if (block?.keyword !== 'joint') return app.toast('This joint is written as a constraint: edit it in the text.', true);
     void send(make(text(), block));
   };
-  const setKind = (id: number, kind: string) =>
-    change(id, (t, b) => {
-      const old = b.clauses.find((c) => KINDS.some(([k]) => k === c.word) || ['universal', 'prismatic', 'screw', 'distance', 'lock', 'point-on-line', 'point-on-plane', 'ball-socket', 'smooth-contact'].includes(c.word));
-      if (!old) return t;
-      let out = t.slice(0, old.from) + kind + t.slice(old.to);
-      const joint = app.scene!.joints[id]!;
-      // A point has no axis yet: the new one goes across the drawing.
-      if (AXIAL.has(kind) && !b.clauses.some((c) => c.tokens.some((x) => x.text === 'axis'))) {
-        const at = new THREE.Vector3().setFromMatrixPosition(overlays.frameOf(id, 0));
-        joint.solids.forEach((s, side) => {
-          const clause = frameText({ name: '', matrix: solids.matrices[s]! }, at, hooks.normal());
-          out = setClause(setClause(out, jointBlock(out, id)!, 'at', null), jointBlock(setClause(out, jointBlock(out, id)!, 'at', null), id)!, `frame${side + 1}`, clause);
-        });
-      }
-      // Limits and motors of directions that the new kind does not have would be errors.
-      for (let c = stray(out, id, kind); c; c = stray(out, id, kind)) out = setClause(out, jointBlock(out, id)!, c, null);
-      return out;
-    });
-  const stray = (t: string, id: number, kind: string): string | null => {
-    const free: Record<string, string[]> = { pin: ['r1'], slider: ['t1'], cylindrical: ['r1', 't1'], ball: ['r1', 'r2', 'r3'], planar: ['t2', 't3', 'r1'], cardan: ['r2', 'r3'], weld: [] };
-    const c = jointBlock(t, id)?.clauses.find((x) => (x.word === 'limit' || x.word === 'drive') && !(free[kind] ?? []).includes(x.tokens[1]?.text ?? ''));
-    return c ? `${c.word} ${c.tokens[1]?.text}` : null;
+  const pinned = () => ({ scene: app.scene!, matrices: solids.matrices, frameOf: (j: number, side: 0 | 1) => overlays.frameOf(j, side) });
+  const setKind = (id: number, kind: string) => change(id, (t) => withKind(pinned(), id, kind, hooks.plane()) ?? t);
+  const setAxis = (id: number, axis: THREE.Vector3) => change(id, (t) => withAxis(pinned(), t, id, axis));
+
+  /** Which way a joint points: by a button for each direction of the scene, and in the drawing by an angle. */
+  const axisFields = (id: number, kind: string): Node[] => {
+    if (!AXIAL.has(kind) || kind === 'weld') return [];
+    const axis = axisOf(pinned(), id);
+    const { u, v, n } = hooks.plane();
+    const unit = (k: number) => new THREE.Vector3().setComponent(k, 1);
+    const buttons = (['x', 'y', 'z'] as const).map((c, k) =>
+      h('button', { type: 'button', id: `inspect-axis-${c}`, 'aria-pressed': String(Math.abs(axis.getComponent(k)) > 1 - 1e-6), title: `${kind === 'slider' ? 'Slides along' : 'The axis is'} ${c}`, onclick: () => setAxis(id, unit(k)) }, c),
+    );
+    const row = h('div', { class: 'row axes', role: 'group', 'aria-label': 'Axis of the joint' }, h('span', {}, kind === 'slider' ? 'Slides along' : 'Axis'), ...buttons);
+    if (Math.abs(axis.dot(n)) > 1e-4) return [row];
+    const angle = (Math.atan2(axis.dot(v), axis.dot(u)) * 180) / Math.PI;
+    return [row, number('inspect-direction', 'Direction', '°', angle, (x) => setAxis(id, u.clone().multiplyScalar(Math.cos((x * Math.PI) / 180)).addScaledVector(v, Math.sin((x * Math.PI) / 180))))];
   };
 
   const motorFields = (id: number, joint: JointInfo, way: LimitInfo['direction']): Node[] => {
@@ -318,9 +313,13 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
     const shown = (x: number) => (turns ? (x * 180) / Math.PI : x);
     const set = (low: number, high: number) => (low < high ? change(id, (t, b) => setClause(t, b, `limit ${way}`, `${written(low)} ${written(high)}`)) : app.toast('The lower limit must be below the upper one.', true));
     const here = shown(overlays.coordinate(id, way));
-    const reach = turns ? 90 : 0.5;
+    // A slider gets about as far as its parts are long, in round numbers.
+    const long = joint.solids.map((i) => (i === 0 ? 0 : solids.bounds(new Set([i])).getSize(new THREE.Vector3()).length()));
+    const reach = turns ? 90 : nice(Math.max(...long) || 0.5);
+    const unit = turns ? 1 : 0.1 * reach;
+    const round = (x: number) => Math.round(x / unit) * unit;
     const box_ = h('input', { type: 'checkbox', id: 'inspect-limited', checked: limit !== undefined });
-    box_.addEventListener('change', () => (box_.checked ? set(Math.round(here - reach), Math.round(here + reach)) : change(id, (t, b) => setClause(t, b, `limit ${way}`, null))));
+    box_.addEventListener('change', () => (box_.checked ? set(round(here - reach), round(here + reach)) : change(id, (t, b) => setClause(t, b, `limit ${way}`, null))));
     const [low, high] = [shown(limit?.min ?? 0), shown(limit?.max ?? 0)];
     return [
       h('label', { class: 'check' }, box_, h('span', {}, 'Limits')),
@@ -339,6 +338,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
         { class: 'kinds', role: 'group', 'aria-label': 'Kind of joint' },
         ...KINDS.map(([kind, label, path]) => h('button', { type: 'button', class: 'icon', 'data-kind': kind, 'aria-label': label, title: label, 'aria-pressed': String(joint.kind === kind), onclick: () => joint.kind !== kind && setKind(id, kind) }, icon(path))),
       ),
+      ...axisFields(id, joint.kind),
       ...(way ? [...motorFields(id, joint, way), ...limitFields(id, joint, way)] : []),
       h(
         'div',

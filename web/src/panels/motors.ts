@@ -49,7 +49,7 @@ export function motors(app: App, solids: Solids, overlays: Overlays, hands: Hand
     }
     const text = app.scene?.text ?? '';
     const clause = jointBlock(text, joint)?.clauses.find((c) => c.word === 'drive' && c.tokens[1]?.text === drive.direction);
-    if (!clause) return app.toast('This motor is written in a way that the slider cannot change: see Text.', true);
+    if (!clause) return app.toast('The slider cannot change this motor as it is written: see Text.', true);
     const changed = setNumber(text, clause, drive.speed !== undefined ? 'speed' : 'to', num(value));
     if (changed === text) return;
     busy = true;

@@ -31,7 +31,7 @@ export function watched(app: App, traces: Traces, reach: Reach): HTMLElement {
   const note = h('p', { class: 'hint', id: 'cycle', role: 'status' });
   const reached = h('p', { class: 'finding', id: 'reach', role: 'status' });
   const tellReach = () => {
-    if (reach.busy) return reached.replaceChildren('Searching everywhere it can get to …');
+    if (reach.busy) return reached.replaceChildren('Finding everywhere it can go …');
     reached.replaceChildren(...(reach.shown ? [`${reach.words} `, h('button', { type: 'button', class: 'small', id: 'hide-reach', onclick: () => reach.clear() }, 'Hide')] : []));
   };
   reach.onchange = tellReach;
@@ -52,15 +52,15 @@ export function watched(app: App, traces: Traces, reach: Reach): HTMLElement {
   const outs = new Map<number, HTMLElement>();
   const traceRow = (t: Trace) =>
     row(`path of ${t.name}`, t.color, '', [
-      h('button', { type: 'button', 'data-reach': t.id, 'aria-label': `Reach of this point of ${t.name}`, title: 'Everywhere this point can get to', onclick: () => void reach.search(t.place) }, 'Reach'),
+      h('button', { type: 'button', 'data-reach': t.id, 'aria-label': `Reach of this point of ${t.name}`, title: 'Everywhere this point can go', onclick: () => void reach.search(t.place) }, 'Reach'),
       h('button', { type: 'button', 'data-svg': t.id, 'aria-label': `Path of ${t.name} as SVG`, onclick: () => {
         const { closed, ...range } = traces.range(t);
-        if (range.to < 1) return app.toast('There is no path yet: let it run.', true);
+        if (range.to < 1) return app.toast('There is no path yet: press Play first.', true);
         download(fileName(stem(t), 'svg'), t.path.svg(range, closed, `${app.scene!.title}: path of ${t.name}`, app.scene!.up), 'image/svg+xml');
       } }, 'SVG'),
       h('button', { type: 'button', 'data-csv': t.id, 'aria-label': `Path of ${t.name} as CSV`, onclick: () => {
         const range = traces.range(t);
-        if (range.to < 1) return app.toast('There is no path yet: let it run.', true);
+        if (range.to < 1) return app.toast('There is no path yet: press Play first.', true);
         download(fileName(stem(t), 'csv'), t.path.csv(range), 'text/csv');
       } }, 'CSV'),
       h('button', { type: 'button', class: 'close', 'aria-label': `Remove the path of ${t.name}`, onclick: () => traces.remove(t.id) }, '×'),

@@ -8,19 +8,19 @@ import type { App } from '../app';
 import * as command from '../commands';
 import { h, isTyping } from '../dom';
 import { degrees, length } from '../format';
-import { insert, jointBlock } from '../scenetext';
+import { insert, jointBlock, removeBlock, solidBlock } from '../scenetext';
 import { type Anchor, anchors } from './anchors';
 import type { Hands } from './hands';
 import { Marks, unitBar, unitDot } from './marks';
 import { writePoses } from './pose-text';
 import type { Overlays } from './overlays';
-import { ball, bar, box, facePlane, frameText, mainPlane, nice, type Part, type Plane, plate, type Side, type Spot, wheel, withFloor, withJoint, withSpring } from './sketch';
+import { ball, bar, box, cloth, facePlane, frameText, mainPlane, nice, type Part, type Plane, plate, type Side, type Spot, wheel, withFloor, withJoint, withSpring } from './sketch';
 import type { Solids } from './solids';
 import { dark, type Stage } from './stage';
 
-export const TOOLS = ['select', 'bar', 'plate', 'wheel', 'box', 'ball', 'pin', 'motor', 'trace', 'measure', 'spring'] as const;
+export const TOOLS = ['select', 'bar', 'plate', 'wheel', 'box', 'ball', 'pin', 'motor', 'trace', 'measure', 'spring', 'cloth'] as const;
 /** The keys that choose them, in that order. */
-export const TOOL_KEYS = '1234567890-';
+export const TOOL_KEYS = '1234567890-=';
 export type Tool = (typeof TOOLS)[number];
 /** What appears where ends meet. */
 export const ENDS = ['pin', 'ball'] as const;
@@ -28,15 +28,16 @@ export type Ends = (typeof ENDS)[number];
 
 /** What each tool asks for next, once nothing, once one point was given. */
 const HINTS: Record<Tool, [string, string]> = {
-  select: ['Drag a part to move it. Select one, then drag its ends, rim or corners; select a pin, then drag it. Values are under Parts.', ''],
+  select: ['Drag a part to move it. Click it to get handles for its ends, rim or corners; click a pin to drag it. Numbers are under Parts.', ''],
   bar: ['Drag from one end of the bar to the other. Ends that meet are joined.', 'Now the other end.'],
-  plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; the first one again closes the plate.'],
+  plate: ['Click the corners of the plate, then the first one again (or press Enter twice).', 'Next corner; click the first one again to close the plate.'],
   wheel: ['Drag from the middle of the wheel to its rim.', 'Now its rim.'],
   box: ['Drag from one corner of the box to the opposite one.', 'Now the opposite corner.'],
   ball: ['Drag from the middle of the ball outwards.', 'Now its surface.'],
-  pin: ['Click an end to join it to the ground, or where two parts meet to join them.', ''],
+  pin: ['Click where two parts meet to join them, or one part to join it to the ground. Pin, slider and other kinds are under Parts.', ''],
   motor: ['Click a pin to give it a motor. A free end is pinned to the ground first.', ''],
-  spring: ['Drag from a point on a part to another part, or to the ground, to add a spring.', 'Now the other end: a part, or any point of the ground.'],
+  spring: ['Drag from a point on a part to another part, or to a fixed point, to add a spring.', 'Now the other end: a part, or a fixed point anywhere.'],
+  cloth: ['Drag from one corner of the cloth to the opposite one, or along a straight line for a rope.', 'Now the opposite corner.'],
   trace: ['Click a point on a part to trace its path.', ''],
   measure: ['Click two points to measure the distance between them. For angles, speeds and forces, select parts or a joint under Parts.', 'Now the other point.'],
 };
@@ -109,7 +110,12 @@ export class Build {
       if (app.other) this.ground = false;
       this.replane();
     });
-    app.on('frame', (f) => (this.written ??= f.poses.slice()));
+    app.on('frame', (f) => {
+      // What is under a pointer that rests moves away once time runs.
+      if (f.running && !this.ran) this.spot = null;
+      this.ran = f.running;
+      this.written ??= f.poses.slice();
+    });
   }
 
   /** Building is done where the text puts things: time is stopped and wound back. */
@@ -252,10 +258,14 @@ export class Build {
     if (['trace', 'measure', 'pin', 'motor', 'spring'].includes(this.tool)) {
       // A point of a part that is no end of it.
       const hit = this.pick(x, y);
-      if (!hit || hit.solid === 0) return this.tool === 'trace' || this.tool === 'measure' ? null : this.free(x, y, angles);
-      const at = this.tool === 'trace' || this.tool === 'measure' ? hit.point : this.flat(hit.point);
-      const local = hit.point.clone().applyMatrix4(this.solids.matrices[hit.solid]!.clone().invert());
-      return { at, anchor: { solid: hit.solid, local, at: hit.point, what: 'centre' } };
+      const looks = this.tool === 'trace' || this.tool === 'measure';
+      if (!hit || hit.solid === 0) return looks ? null : this.free(x, y, angles);
+      // What is joined upright is joined where lines of the grid cross, if the part reaches so far.
+      const round = looks || this.ground ? null : this.free(x, y, false);
+      const on = round && this.under(round.at).includes(hit.solid) ? round.at : null;
+      const point = on ?? hit.point;
+      const local = point.clone().applyMatrix4(this.solids.matrices[hit.solid]!.clone().invert());
+      return { at: looks ? point : this.flat(point), anchor: { solid: hit.solid, local, at: point, what: 'centre' } };
     }
     return this.free(x, y, angles);
   }
@@ -270,12 +280,28 @@ export class Build {
   placeWords(at: THREE.Vector3): string {
     const { u, v, origin } = this.plane;
     const way = at.clone().sub(origin);
-    return `${length(way.dot(u))}, ${length(way.dot(v))}`;
+    // Nobody points at less than a micrometre: that is rounding.
+    const tidy = (x: number) => length(Math.round(x * 1e6) / 1e6);
+    return `${tidy(way.dot(u))}, ${tidy(way.dot(v))}`;
   }
 
   private pick(x: number, y: number) {
     this.ray.setFromCamera(this.stage.toClip(x, y), this.stage.camera);
     return this.solids.pick(this.ray, false);
+  }
+
+  /** The parts that lie over each other at a place of the plane, or hardly beside it. */
+  private under(at: THREE.Vector3): number[] {
+    const { u, v, n } = this.plane;
+    const way = n.clone().negate().transformDirection(this.stage.root.matrixWorld);
+    const found = new Set<number>();
+    for (const [x, y] of [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]] as const) {
+      const from = at.clone().addScaledVector(u, 0.15 * x * this.step).addScaledVector(v, 0.15 * y * this.step).addScaledVector(n, 10 * this.stage.radius);
+      this.ray.set(this.stage.root.localToWorld(from), way);
+      for (const i of this.solids.through(this.ray)) found.add(i);
+    }
+    // A floor is no part.
+    return [...found].filter((i) => i > 0 && this.app.scene!.solids[i]!.shapes.some((s) => s.type !== 'plane')).sort((a, b) => a - b);
   }
 
   /** Nothing is near: the grid, or a round angle and length from the point before. */
@@ -308,7 +334,7 @@ export class Build {
     this.stage.canvas.setPointerCapture(e.pointerId);
     this.press = { id: e.pointerId, x: e.clientX, y: e.clientY };
     const first = this.points.length === 0;
-    if (first && (this.tool === 'box' || this.tool === 'ball')) this.standOn(e.clientX, e.clientY);
+    if (first && (this.tool === 'box' || this.tool === 'ball' || (this.tool === 'cloth' && this.ground))) this.standOn(e.clientX, e.clientY);
     this.spot = this.locate(e.clientX, e.clientY, e.pointerType === 'touch', e.shiftKey);
     if (first && this.spot && this.needsTwo) this.points.push(this.spot);
     this.onchange();
@@ -350,6 +376,7 @@ export class Build {
     this.click();
   }
   private second = false;
+  private ran = false;
 
   /** The point under the cursor is given. */
   click(): void {
@@ -409,6 +436,7 @@ export class Build {
     this.points = [];
     if (!scene || far < 0.2 * this.step) return void this.cancel();
     if (tool === 'spring') return this.spring(spots[0]!, spots[1]!);
+    if (tool === 'cloth') return this.weave(spots[0]!, spots[1]!);
     const r = this.thickness;
     const pitch = 2.2 * r;
     let text = scene.text;
@@ -439,6 +467,25 @@ export class Build {
     this.replane();
   }
 
+  /** A sheet or a rope, held by what its upper corners, or its ends, meet. */
+  private async weave(a: Spot, b: Spot): Promise<void> {
+    const { plane } = this;
+    const hold = (at: THREE.Vector3) => {
+      const solid = this.anchorAt(this.flat(at), 0.3 * this.step)?.solid ?? this.under(this.flat(at))[0];
+      return solid === undefined ? null : this.sideOf(solid);
+    };
+    let text = this.app.scene!.text;
+    if (plane.floor && this.solids.floor().length === 0) text = withFloor(text, this.app.scene!.up);
+    const made = cloth(text, plane, a.at, b.at, hold);
+    await this.send(made.text, null);
+    this.replane();
+    this.app.toast(`Added ${made.name}${made.held ? (made.name.startsWith('rope') ? ', held where it begins' : ', held by its upper corners') : ''}. Press ${this.playKey} to run it.`);
+  }
+
+  private get playKey(): string {
+    return matchMedia('(pointer: coarse)').matches ? '▶' : 'Space';
+  }
+
   /** A spring between two points of parts, or from a part to a place that stays. */
   private async spring(a: Spot, b: Spot): Promise<void> {
     const scene = this.app.scene!;
@@ -466,24 +513,26 @@ export class Build {
       if (joint >= 0) {
         const block = jointBlock(scene.text, joint);
         if (scene.joints[joint]!.motor) return this.app.select({ kind: 'joint', id: joint });
-        if (block?.keyword !== 'joint') return this.app.toast('This joint is written as a constraint: give it a motor in the text.', true);
+        if (block?.keyword !== 'joint') return this.app.toast('This joint is written as a constraint: add a motor in the text.', true);
         const way = scene.joints[joint]!.kind === 'slider' ? 't1 speed 0.2' : 'r1 speed 2';
         await this.send(insert(scene.text, block, `drive ${way}`), null, { kind: 'joint', id: joint });
-        return this.app.toast(`Motor added. Press ${matchMedia('(pointer: coarse)').matches ? '▶' : 'Space'} to run it; its speed is a slider under Parts.`);
+        return this.app.toast(`Motor added. Press ${this.playKey} to run it; its speed is a slider under Parts.`);
       }
     }
     if (!spot.anchor) return this.app.toast('There is no part to pin here.');
-    const solids = [...new Set([spot.anchor, ...anchors(this.app, this.solids)].filter((a) => there(a.at)).map((a) => a.solid))];
+    const solids = [...new Set([...[spot.anchor, ...anchors(this.app, this.solids)].filter((a) => there(a.at)).map((a) => a.solid), ...this.under(at)])];
     const joined = (a: number, b: number) => scene.joints.some((j) => j.solids.includes(a) && j.solids.includes(b));
     const pair = drives ? undefined : solids.flatMap((a, i) => solids.slice(i + 1).map((b) => [a, b] as const)).find(([a, b]) => !joined(a, b) && !this.linked(a, b, at));
     const [one, two] = pair ?? [0, spot.anchor.solid];
     if (one === 0 && joined(0, two) && scene.joints.some((j, i) => j.solids.includes(0) && j.solids.includes(two) && there(new THREE.Vector3().setFromMatrixPosition(this.overlays.frameOf(i, 0)))))
-      return this.app.toast('It is joined to the ground here already.');
+      return this.app.toast('It is already joined to the ground here.');
     await this.send(
       withJoint(scene.text, drives ? 'pin' : this.ends, this.sideOf(one), this.sideOf(two), spot.anchor.what === 'centre' ? at : spot.anchor.at, drives ? this.plane.n : this.hinge, drives ? 'drive r1 speed 2' : ''),
       null,
       { kind: 'joint', id: scene.joints.length },
     );
+    const called = (i: number) => (i === 0 ? 'the ground' : scene.solids[i]!.name);
+    if (this.app.scene!.joints.length > scene.joints.length) this.app.toast(drives ? `Motor added between ${called(two)} and the ground. Press ${this.playKey} to run it.` : `Joined ${called(two)} to ${called(one)}.`);
   }
 
   /** Joined at this place through others. */
@@ -496,6 +545,32 @@ export class Build {
       for (const j of here) if (j.solids.some((s) => s > 0 && reached.has(s))) for (const s of j.solids) if (s > 0) reached.add(s);
     }
     return reached.has(b);
+  }
+
+  /** What the scene's floors are called. */
+  private get floors(): string[] {
+    return (this.app.scene?.solids ?? []).flatMap((s) => (s.kind === 'fixed' && s.shapes.length > 0 && s.shapes.every((x) => x.type === 'plane') ? [s.name] : []));
+  }
+
+  get floored(): boolean {
+    return this.floors.length > 0;
+  }
+
+  /** Without a floor parts fall through the lines that are drawn on the ground. */
+  async setFloor(on: boolean): Promise<void> {
+    const scene = this.app.scene;
+    if (!scene || on === this.floored) return;
+    let text = on ? withFloor(scene.text, scene.up) : scene.text;
+    if (!on) {
+      for (const name of this.floors) {
+        const block = solidBlock(text, name);
+        const used = scene.joints.some((j) => j.solids.some((s) => scene.solids[s]!.name === name));
+        if (!block || used) return this.app.toast('Something is joined to this floor: edit it in the text.', true);
+        text = removeBlock(text, block);
+      }
+    }
+    await this.send(text, null);
+    this.replane();
   }
 
   /** A new text, and what is selected in it. */
@@ -570,9 +645,9 @@ export class Build {
     const place = this.placeWords(this.spot.at);
     const from = this.points.at(-1);
     const name = this.spot.anchor ? ` at ${this.app.scene?.solids[this.spot.anchor.solid]?.name}` : '';
-    if (!from || this.tool === 'trace') return place + name;
+    if (!from || from.at.distanceTo(this.spot.at) < 1e-9 || this.tool === 'trace') return place + name;
     const d = this.spot.at.clone().sub(from.at);
-    if (this.tool === 'box') return `${length(Math.abs(d.dot(u)))} × ${length(Math.abs(d.dot(v)))}${name}`;
+    if (this.tool === 'box' || this.tool === 'cloth') return `${length(Math.abs(d.dot(u)))} × ${length(Math.abs(d.dot(v)))}${name}`;
     return `${length(d.length())}${this.tool === 'bar' || this.tool === 'plate' ? `, ${degrees(Math.atan2(d.dot(v), d.dot(u)))}` : ''}${name}`;
   }
 
@@ -598,7 +673,7 @@ export class Build {
     if (spot) {
       const points = [...this.points, spot];
       const p = points.map((s) => s.at);
-      if (this.tool === 'box' && p.length > 1) {
+      if ((this.tool === 'box' || this.tool === 'cloth') && p.length > 1) {
         const [a, b] = [p[0]!, p[1]!];
         const { u } = this.plane;
         const side = u.clone().multiplyScalar(b.clone().sub(a).dot(u));

@@ -63,6 +63,10 @@ export class Follow {
     if (at && this.last) {
       const by = at.clone().sub(this.last);
       if (by.lengthSq() > 0) this.stage.shift(by);
+      if (by.y < 0 && this.solids.floor().length === 0) {
+        const { min } = this.solids.bounds(new Set(this.app.scene!.solids.flatMap((_, i) => (this.solids.isMovable(i) ? [i] : [])))).applyMatrix4(this.stage.root.matrixWorld);
+        if (Number.isFinite(min.y)) this.stage.sink(min.y);
+      }
     }
     this.last = at;
   }

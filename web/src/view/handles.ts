@@ -49,7 +49,7 @@ export class Handles {
 
   /** Off, to move, to turn, and off again. */
   next(): void {
-    if (this.candidate < 0) return this.app.toast('Select a solid that moves; then H shows its handles.');
+    if (this.candidate < 0) return this.app.toast('Select a solid that can move; then H shows its handles.');
     this.drop();
     this.mode = this.mode === 'off' ? 'move' : this.mode === 'move' ? 'turn' : 'off';
     this.choose();

@@ -175,7 +175,7 @@ export class Overlays {
       const axis = v().setFromMatrixColumn(frame1, 0);
       const flagged = this.flags.has(i);
       if (flagged) this.overDots.dot(at, 1.1 * r, this.color(i, joint));
-      if (overlays.joints || chosen || flagged) this.marker(joint, frame1, at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
+      if (overlays.joints || chosen || flagged) this.marker(joint, [frame1, this.frameOf(i, 1)], at, axis, (chosen ? 1.2 : 1) * (this.thickness[i] ?? r), this.color(i, joint), (chosen ? 1.6 : 1) * (this.balls[i] ?? r));
       if (overlays.frames || chosen) for (const side of [0, 1] as const) this.axes(this.frameOf(i, side), side, r);
       if (overlays.limits || chosen) this.limits(i, joint, frame1, r);
       if (chosen) {
@@ -235,7 +235,7 @@ export class Overlays {
     this.funnels.put(m, color);
   }
 
-  private marker(joint: JointInfo, m: THREE.Matrix4, at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color, ball: number): void {
+  private marker(joint: JointInfo, [m, other]: [THREE.Matrix4, THREE.Matrix4], at: THREE.Vector3, axis: THREE.Vector3, r: number, color: THREE.Color, ball: number): void {
     switch (joint.kind) {
       case 'angle':
         // It has directions and no place: a dot somewhere would look like dirt.
@@ -253,9 +253,16 @@ export class Overlays {
         this.solid.bar(end(Math.min(0, ...places) - beyond), end(Math.max(0, ...places) + beyond), 0.5 * r, color);
         break;
       }
-      case 'slider':
+      case 'slider': {
+        // The block is where the part is by now, on a rail as far as it has gone.
+        const gone = v().setFromMatrixPosition(other).sub(at).dot(axis);
+        const end = (x: number) => at.clone().addScaledVector(axis, x);
+        this.solid.bar(end(Math.min(0, gone) - 4 * r), end(Math.max(0, gone) + 4 * r), 0.3 * r, color);
+        this.boxes.put(m.clone().setPosition(end(gone)).scale(v().set(3 * r, 2.2 * r, 2.2 * r)), color);
+        break;
+      }
       case 'weld':
-        this.boxes.put(m.clone().scale(joint.kind === 'weld' ? v().setScalar(2.1 * r) : v().set(3 * r, 2.2 * r, 2.2 * r)), color);
+        this.boxes.put(m.clone().scale(v().setScalar(2.1 * r)), color);
         break;
       case 'point on plane':
       case 'planar':

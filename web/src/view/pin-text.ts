@@ -3,7 +3,9 @@
 import * as THREE from 'three';
 import type { SceneMessage } from '../protocol';
 import { jointBlock, num, nums, setClause, solidBlock } from '../scenetext';
+import { cornerAt, plated, withCorner } from './plate-text';
 import { setPose } from './pose-text';
+import { poseMatrix } from './solids';
 
 export interface PinScene {
   scene: SceneMessage;
@@ -130,6 +132,20 @@ function moved(pins: PinScene, joints: number[], bars: Bar[], way: THREE.Vector3
     text = text.slice(0, size.from) + num(length) + text.slice(size.to);
     text = setPose(text, name, at, q);
     stretched.set(solid, length / bar.length);
+  }
+  // Corners of plates that are joined there go along.
+  for (const j of joints) {
+    const info = scene.joints[j]!;
+    for (const side of [0, 1] as const) {
+      const solid = info.solids[side];
+      const plate = solid > 0 ? plated({ ...scene, text }, solid) : null;
+      const own = new THREE.Vector3(...info.frames[side].slice(0, 3));
+      const corner = plate ? cornerAt(plate, own) : -1;
+      if (!plate || corner < 0) continue;
+      const back = matrices[solid]!.clone().multiply(poseMatrix(plate.shape.pose)).invert();
+      const to = new THREE.Vector3().setFromMatrixPosition(frameOf(j, side)).add(way).applyMatrix4(back);
+      text = withCorner(text, scene.solids[solid]!.name, plate, corner, to.setZ(0));
+    }
   }
   scene.joints.forEach((info, j) => {
     const goes = joints.includes(j);

@@ -1,4 +1,4 @@
-/** Rims of wheels and balls, sides of wheels and corners of boxes: dragged in build mode, they give the selected part another size. */
+/** Rims of wheels and balls, sides of wheels, corners of boxes and plates: dragged in build mode, they give the selected part another size. */
 
 import * as THREE from 'three';
 import type { App } from '../app';
@@ -7,6 +7,7 @@ import { h } from '../dom';
 import { length } from '../format';
 import type { Build } from './build';
 import { Marks, unitBar, unitDot } from './marks';
+import { type Plated, cornerAt, plated, withCorner } from './plate-text';
 import { type Sized, resized, sized } from './size-text';
 import { poseMatrix, type Solids } from './solids';
 import { dark, type Stage } from './stage';
@@ -22,15 +23,18 @@ const INK = { light: new THREE.Color(0xd36b00), dark: new THREE.Color(0xffa64d) 
 
 /** A rim is as far from the middle as the radius, sides are apart by the width, a corner is opposite to one that stays. */
 interface Handle {
-  what: 'rim' | 'side' | 'corner';
-  /** From the middle of the shape, in its axes; signs for a corner. */
+  what: 'rim' | 'side' | 'corner' | 'vertex';
+  /** From the middle of the shape, in its axes; signs for a corner; for one of a plate its number. */
   way: THREE.Vector3;
   at: THREE.Vector3;
 }
 
+/** A part that has handles; plates have corners, all others sizes. */
+type Part = Sized & { plate?: Plated };
+
 interface Held {
   pointer: number;
-  part: Sized;
+  part: Part;
   handle: Handle;
   /** Where the press was, and where the pointer is. */
   x: number;
@@ -38,7 +42,7 @@ interface Held {
   here: { x: number; y: number };
   moved: boolean;
   sizes: number[];
-  /** Of the middle, in the axes of the shape. */
+  /** Of the middle, in the axes of the shape; of a plate the place of the corner. */
   shift: THREE.Vector3;
 }
 
@@ -80,10 +84,18 @@ export class Sizes {
   }
 
   /** What is selected, if it can be given another size here. */
-  private get part(): Sized | null {
+  private get part(): Part | null {
     const { selection, chosen, scene, settings, picker } = this.app;
     const ready = this.build.on && this.build.tool === 'select' && !settings?.running && !picker && scene !== null;
-    return ready && selection?.kind === 'solid' && chosen.length === 1 ? sized(scene, selection.id) : null;
+    if (!ready || selection?.kind !== 'solid' || chosen.length !== 1) return null;
+    const plate = plated(scene, selection.id);
+    return plate ? { solid: selection.id, shape: plate.shape, sizes: [], plate } : sized(scene, selection.id);
+  }
+
+  /** The corners of a plate that can be dragged: where it is joined, the joint is dragged, and the corner goes with it. */
+  private vertices({ solid, plate }: Part): number[] {
+    const joints = this.app.scene!.joints.flatMap((j) => ([0, 1] as const).filter((side) => j.solids[side] === solid).map((side) => cornerAt(plate!, new THREE.Vector3(...j.frames[side].slice(0, 3)))));
+    return plate!.corners.map((_, k) => k).filter((k) => !joints.includes(k));
   }
 
   /** The axes of the shape in the scene, its middle as their origin. */
@@ -96,6 +108,7 @@ export class Sizes {
     if (!part || !this.solids.matrices[part.solid]) return [];
     const m = this.axes(part);
     const { type, radius, length: width, size } = part.shape;
+    if (part.plate) return this.vertices(part).map((k) => ({ what: 'vertex', way: new THREE.Vector3(k, 0, 0), at: part.plate!.corners[k]!.clone().applyMatrix4(m) }));
     const make = (what: Handle['what'], way: THREE.Vector3): Handle => ({ what, way, at: way.clone().multiply(what === 'corner' ? new THREE.Vector3(...size!).multiplyScalar(0.5) : new THREE.Vector3(1, 1, 1)).applyMatrix4(m) });
     if (type === 'box') return [0, 1, 2, 3, 4, 5, 6, 7].map((k) => make('corner', new THREE.Vector3(k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? 1 : -1)));
     const r = radius!;
@@ -168,9 +181,22 @@ export class Sizes {
     return found;
   }
 
+  /** Where a corner of a plate is dragged to: ends and the grid where it lies in the plane that is drawn on, else anywhere in its own. */
+  private bend(held: Held, e: PointerEvent): void {
+    const { part, handle } = held;
+    const m = this.axes(part);
+    const { n } = this.build.axes;
+    const own = new THREE.Vector3().setFromMatrixColumn(m, 2);
+    const spot = Math.abs(own.dot(n)) > 0.9999 ? this.build.snap(e.clientX, e.clientY, e.pointerType === 'touch') : null;
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(own, handle.at);
+    const at = spot?.at.clone().addScaledVector(n, n.dot(handle.at.clone().sub(spot.at))) ?? this.build.rayAt(e.clientX, e.clientY).intersectPlane(plane, new THREE.Vector3());
+    if (at) held.shift.copy(at.applyMatrix4(m.invert())).setZ(0);
+  }
+
   /** New sizes for where the pointer is: whole lines of the grid, with Shift fifths of them. */
   private measure(held: Held, e: PointerEvent): void {
     const { part, handle } = held;
+    if (handle.what === 'vertex') return this.bend(held, e);
     const m = this.axes(part);
     const step = this.build.step * (e.shiftKey ? 0.2 : 1);
     const round = (x: number) => Math.max(step, Math.round(x / step) * step);
@@ -209,9 +235,15 @@ export class Sizes {
     this.drop();
     const { part, sizes, shift, moved } = held;
     if (!moved || !this.app.scene) return;
+    if (part.plate) {
+      const { name } = this.app.scene.solids[part.solid]!;
+      const bent = withCorner(this.app.scene.text, name, part.plate, held.handle.way.x, shift);
+      if (bent !== this.app.scene.text) void this.app.do(command.setText(bent)).then((ok) => ok && this.app.select({ kind: 'solid', id: part.solid }));
+      return;
+    }
     const own = shift.clone().applyQuaternion(new THREE.Quaternion().setFromRotationMatrix(poseMatrix(part.shape.pose)));
     const text = resized(this.app.scene, this.solids.matrices, part, sizes, own);
-    if (text === null) return this.app.toast('Something is joined to it as a constraint: give it another size in the text.', true);
+    if (text === null) return this.app.toast('Something is joined to it by a constraint: change its size in the text.', true);
     if (text === this.app.scene.text) return;
     void this.app.do(command.setText(text)).then((ok) => ok && this.app.select({ kind: 'solid', id: part.solid }));
   }
@@ -232,12 +264,16 @@ export class Sizes {
     if (!held || !place) return;
     const box = this.stage.canvas.getBoundingClientRect();
     const { what } = held.handle;
-    this.label.textContent = what === 'corner' ? held.sizes.map(length).join(' × ') : what === 'rim' ? `radius ${length(held.sizes[0]!)}` : `${length(held.sizes[1]!)} wide`;
+    this.label.textContent = what === 'vertex' ? this.build.placeWords(held.shift.clone().applyMatrix4(this.axes(held.part))) : what === 'corner' ? held.sizes.map(length).join(' × ') : what === 'rim' ? `radius ${length(held.sizes[0]!)}` : `${length(held.sizes[1]!)} wide`;
     this.label.style.transform = `translate(${Math.max(6, place.x - box.left + 16)}px, ${Math.max(6, place.y - box.top - 34)}px)`;
   }
 
-  private sketch({ part, sizes, shift }: Held, r: number, color: THREE.Color): void {
+  private sketch({ part, handle, sizes, shift }: Held, r: number, color: THREE.Color): void {
     const m = this.axes(part);
+    if (part.plate) {
+      const corners = part.plate.corners.map((c, k) => (k === handle.way.x ? shift : c).clone().applyMatrix4(m));
+      return corners.forEach((c, k) => this.bars.bar(c, corners[(k + 1) % corners.length]!, r, color));
+    }
     const put = (x: number, y: number, z: number) => new THREE.Vector3(x, y, z).add(shift).applyMatrix4(m);
     const line = (a: THREE.Vector3, b: THREE.Vector3) => this.bars.bar(a, b, r, color);
     if (part.shape.type === 'box') {

@@ -92,7 +92,7 @@ export function withSpring(text: string, one: Side, two: Side, a: THREE.Vector3,
 
 /** Calm colours that can be told apart, one after the other. */
 const COLORS = ['0.86 0.42 0.34', '0.91 0.66 0.26', '0.28 0.47 0.66', '0.36 0.6 0.42', '0.55 0.43 0.66', '0.3 0.62 0.65'];
-export const colorFor = (text: string): string => COLORS[parse(text).filter((b) => b.keyword === 'solid').length % COLORS.length]!;
+export const colorFor = (text: string): string => COLORS[parse(text).filter((b) => b.keyword === 'solid' || b.keyword === 'cloth').length % COLORS.length]!;
 
 /** Two digits are enough for a mass that nobody has chosen. */
 const kilograms = (x: number) => num(Number(Math.max(x, 1e-3).toPrecision(2)));
@@ -183,6 +183,55 @@ export function box(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vecto
   }
   const clause = straight ? '' : `  orientation ${nums([q.w, q.x, q.y, q.z])};\n`;
   return solid(text, 'box', [`box ${nums(size.toArray())}`], DENSITY * w * h * d, middle, q, clause);
+}
+
+/** How many cells a sheet that is drawn has along its longer side. */
+const CELLS = 16;
+/** Kilograms per square metre of cloth, and per metre of rope. */
+const CLOTH = 0.3;
+const ROPE = 0.1;
+
+/**
+ * A sheet over the rectangle between two corners, or a rope where that is next to a line. What is drawn upright is held by its
+ * upper corners, a rope where it begins; `hold` says what is there to hold it. What is drawn on something lies there.
+ */
+export function cloth(text: string, plane: Plane, a: THREE.Vector3, b: THREE.Vector3, hold: (at: THREE.Vector3) => Side | null): { text: string; name: string; held: boolean } {
+  const way = b.clone().sub(a);
+  const [w, h] = [way.dot(plane.u), way.dot(plane.v)].map(Math.abs) as [number, number];
+  const rope = Math.min(w, h) < (0.5 * Math.max(w, h)) / CELLS;
+  const long = rope ? way.length() : w;
+  // Whole cells from one upper corner to the other, whatever is left below.
+  const across = rope || w > h ? CELLS : Math.max(2, Math.round((CELLS * w) / h));
+  const spacing = long / across;
+  const [nx, ny] = [across + 1, rope ? 1 : Math.max(1, Math.round(h / spacing)) + 1];
+  const lift = plane.floor ? 0.05 * spacing : 0;
+  const first = rope ? a.clone() : a.clone().addScaledVector(plane.u, Math.min(0, way.dot(plane.u))).addScaledVector(plane.v, Math.max(0, way.dot(plane.v)) - (ny - 1) * spacing);
+  first.addScaledVector(plane.n, lift);
+  const u = rope ? way.clone().normalize() : plane.u;
+  const v = rope ? plane.n.clone().cross(u) : plane.v;
+  const q = new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(u, v, u.clone().cross(v)));
+  const turned = 2 * Math.acos(Math.min(1, Math.abs(q.w))) > 1e-6 ? `orientation ${nums([q.w, q.x, q.y, q.z])}; ` : '';
+  const corner = (i: number, j: number) => first.clone().addScaledVector(u, i * spacing).addScaledVector(v, j * spacing);
+  const held = plane.floor ? [] : rope ? [[0, 0]] : [[0, ny - 1], [nx - 1, ny - 1]];
+  // The other end of a rope stays free, unless something is there.
+  const ends = rope && hold(corner(nx - 1, 0)) ? [...held, [nx - 1, 0]] : held;
+  const pins = ends.map(([i, j]) => {
+    const at = corner(i!, j!);
+    const to = hold(at);
+    return `pin ${i} ${j}${to ? ` to ${to.name} ${nums(at.applyMatrix4(to.matrix.clone().invert()).toArray())}` : ''};`;
+  });
+  const mass = Number(Math.max(rope ? ROPE * long : CLOTH * w * h, 1e-3).toPrecision(2));
+  const digits2 = (x: number) => num(Number(x.toPrecision(2)));
+  const spring = (k: number) => `${digits2(4000 * mass * k)} ${digits2(4 * mass * k)}`;
+  const name = freshName(text, rope ? 'rope' : 'cloth');
+  const block = [
+    `cloth ${name}:`,
+    `  grid ${nx} ${ny} spacing ${num(spacing)}; at ${nums(first.toArray())}; ${turned}mass ${num(mass)}; color ${colorFor(text)};`,
+    `  stretch ${spring(1)};${rope ? '' : ` shear ${spring(0.3)};`} bend ${spring(1e-3)}; thickness ${digits2(0.1 * spacing)};`,
+    ...(pins.length > 0 ? [`  ${pins.join(' ')}`] : []),
+    'end',
+  ].join('\n');
+  return { text: append(text === '' || /\n\s*\n$/.test(text) ? text : `${text.trimEnd()}\n\n`, block), name, held: pins.length > 0 };
 }
 
 /** A floor for what stands on the ground, where there is none. */

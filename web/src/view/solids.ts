@@ -438,6 +438,15 @@ export class Solids {
     return best && (!movableOnly || this.movable[best.solid]) ? best : null;
   }
 
+  /** All solids that a line meets, skins and soft bodies left aside. */
+  through(ray: THREE.Raycaster): number[] {
+    const met = new Set<number>();
+    for (const { mesh, instances } of this.batches) {
+      if (mesh.visible) for (const hit of ray.intersectObject(mesh, false)) met.add(instances[hit.instanceId!]!.solid);
+    }
+    return [...met].sort((a, b) => a - b);
+  }
+
   /** The solid whose surface box comes nearest to a point, and how near; for direct grabs. */
   nearest(point: THREE.Vector3, reach: number): { solid: number; distance: number; point?: THREE.Vector3 } | null {
     let best: { solid: number; distance: number; point?: THREE.Vector3 } | null = null;

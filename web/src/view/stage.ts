@@ -339,6 +339,16 @@ export class Stage {
     this.invalidate();
   }
 
+  /** The ground goes down with what hangs or falls below it, where the scene has none of its own. */
+  sink(low: number): void {
+    if (!(low < this.ground - 1e-3 * this.radius)) return;
+    const by = low - this.ground;
+    this.ground = low;
+    for (const thing of [this.floor, this.grid, this.sun, this.sun.target]) thing.position.y += by;
+    (this.grid.material.uniforms.middle!.value as THREE.Vector3).y += by;
+    this.invalidate();
+  }
+
   get radius(): number {
     return this.home.radius;
   }

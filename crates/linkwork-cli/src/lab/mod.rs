@@ -28,35 +28,35 @@ use std::path::PathBuf;
 use tools::{Bench, Found};
 use verdict::Judged;
 
-/// Reruns the papers' experiments and says which of their claims hold
+/// Repeats the papers' experiments and reports which of their claims hold
 ///
-/// Without an experiment it lists them. Every experiment is data: parameters, the paper's claim in our words, and
-/// thresholds. What is measured is held against the thresholds, and that is the verdict: `reproduced`, `reproduced only
-/// when …` or `not reproduced`. The report is one HTML file with plots; it needs no network.
+/// Without an experiment, lists them all. Every experiment is defined by data: parameters, the paper's claim in our words,
+/// and thresholds. The measurements are compared with the thresholds, which gives the verdict: `reproduced`, `reproduced
+/// only when …` or `not reproduced`. The report is a single HTML file with plots; it needs no network.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  linkwork lab                               what there is
-  linkwork lab hong-2005-figure-4            one experiment
-  linkwork lab all -o report                 all of them, a few minutes; report/report.html
+  linkwork lab                               list the experiments
+  linkwork lab hong-2005-figure-4            run one experiment
+  linkwork lab all -o report                 run all of them (a few minutes) and write report/report.html
   linkwork lab all --markdown > laboratory.md
 
 Exit codes:
-  0  the experiments were run, whatever came out
+  0  the experiments were run, whatever the verdicts
   1  an output that cannot be written
   2  no such experiment, or data that cannot be used")]
 pub struct Args {
-    /// The experiment, or `all`; none lists them
+    /// The experiment, or `all`; if omitted, the experiments are listed
     #[arg(value_name = "EXPERIMENT")]
     experiment: Option<String>,
-    /// Write `report.html` into this folder, which is made if it is not there [default: linkwork-lab, unless --json or
+    /// Write `report.html` into this folder, creating it if necessary [default: linkwork-lab, unless --json or
     /// --markdown is given]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Take experiments (*.toml) and scenes from this folder instead of those built in
+    /// Read experiments (*.toml) and scenes from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Larger parameters, where an experiment has them, and twenty times the time limit
+    /// Use larger parameters, where an experiment defines them, and twenty times the time limit
     #[arg(long)]
     full: bool,
     /// Print the results as Markdown instead of a table

@@ -41,25 +41,25 @@ use std::time::Duration;
 /// Opens the interactive viewer in the browser
 ///
 /// Grab a part and drag it: the mechanism follows, closed loops included. The page also has the scene's text, plots,
-/// all settings, and the scenes that come with the program. Only programs on this machine can reach it, and only with
-/// the address that is printed here.
+/// all settings, and a gallery of built-in scenes. It can only be reached from this machine, and only with the address
+/// that is printed here.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  linkwork view                    a scene to play with; the others are one click away
-  linkwork view machine.lw         your own; it is read again whenever you save it
-  linkwork view machine.lw --xr    for a headset in the same network")]
+  linkwork view                    a scene to play with; more are one click away
+  linkwork view machine.lw         your own scene, reloaded whenever you save it
+  linkwork view machine.lw --xr    for a VR headset on the same network")]
 pub struct Args {
-    /// Scene file, or `-` for standard input; a scene that comes with the program when none is given
+    /// Scene file, or `-` for standard input; a built-in scene if none is given
     #[arg(value_name = "SCENE")]
     scene: Option<PathBuf>,
-    /// Port to listen on; 0 takes any free one
+    /// Port to listen on; 0 picks any free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// Address or name to listen on, instead of this machine only
+    /// Address or host name to listen on, instead of this machine only
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Serve HTTPS on all interfaces, with a certificate made on the spot: what headsets ask for
+    /// Serve HTTPS on all interfaces with a self-signed certificate, which VR headsets require
     #[arg(long)]
     xr: bool,
     /// Do not open a browser; only print the address

@@ -22,19 +22,28 @@ impl PlacedShape {
             return Err("a plate needs numbers for its corners and a thickness above zero".into());
         }
         let mut corners = corners.to_vec();
+        let size = corners.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let nothing = 1e-12 * size * size;
+        if on_a_line(&corners, nothing) {
+            return Err("the corners of the plate lie on one line".into());
+        }
+        // Before the area: the two halves of a bow tie cancel out.
+        if let Some((i, j)) = crossing(&corners) {
+            let side = |i: usize| format!("{} to {}", i + 1, (i + 1) % n + 1);
+            let (one, other) = (side(i), side(j));
+            return Err(format!(
+                "the rim of the plate crosses itself: the side from corner {one} meets the one from {other}"
+            ));
+        }
         // Twice the area; the rim goes round counter-clockwise.
         let area: f64 = (0..n).map(|i| cross([0.0, 0.0], corners[i], corners[(i + 1) % n])).sum();
+        if !(area.abs() > nothing) {
+            return Err("the rim of the plate goes back on itself and encloses nothing".into());
+        }
         if area < 0.0 {
             corners.reverse();
         }
-        let size = corners.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
-        if !(area.abs() > 1e-12 * size * size) {
-            return Err("the corners of the plate lie on one line".into());
-        }
-        if crosses(&corners) {
-            return Err("the rim of the plate crosses itself".into());
-        }
-        let faces = ears(&corners).ok_or("the rim of the plate crosses itself")?;
+        let faces = ears(&corners).ok_or("the rim of the plate crosses or touches itself")?;
         let level = |z: f64| corners.iter().map(move |c| Vector::new(c[0], c[1], z));
         let vertices: Vec<Vector> = level(0.5 * thickness).chain(level(-0.5 * thickness)).collect();
         let n = n as u32;
@@ -53,17 +62,25 @@ fn cross(a: Corner, b: Corner, c: Corner) -> f64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
 
-/// Does a side meet another one that is not its neighbour?
-fn crosses(corners: &[Corner]) -> bool {
+/// Are all corners on the line from the first one to the one that is farthest from it?
+fn on_a_line(corners: &[Corner], nothing: f64) -> bool {
+    let a = corners[0];
+    let far = |c: &Corner| (c[0] - a[0]).hypot(c[1] - a[1]);
+    let b = corners.iter().copied().max_by(|c, d| far(c).total_cmp(&far(d))).unwrap_or(a);
+    corners.iter().all(|&c| !(cross(a, b, c).abs() > nothing))
+}
+
+/// Two sides that meet and are no neighbours, by their first corners.
+fn crossing(corners: &[Corner]) -> Option<(usize, usize)> {
     let n = corners.len();
     let side = |i: usize| (corners[i], corners[(i + 1) % n]);
-    (0..n).any(|i| {
-        ((i + 2)..n).filter(|j| (j + 1) % n != i).any(|j| {
+    (0..n).flat_map(|i| ((i + 2)..n).map(move |j| (i, j))).filter(|(i, j)| (j + 1) % n != *i).find(
+        |&(i, j)| {
             let ((a, b), (c, d)) = (side(i), side(j));
             (cross(a, b, c) > 0.0) != (cross(a, b, d) > 0.0)
                 && (cross(c, d, a) > 0.0) != (cross(c, d, b) > 0.0)
-        })
-    })
+        },
+    )
 }
 
 /// The polygon in triangles: ears are cut off one by one. None where there is no ear, so no simple polygon.
@@ -140,6 +157,13 @@ mod tests {
         assert!(why(&[[0.0, 0.0], [1.0, 0.0]]).contains("3 to 256 corners, not 2"));
         assert!(why(&[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).contains("one line"));
         assert!(why(&[[0.0, 0.0], [2.0, 2.0], [2.0, 0.0], [0.0, 1.0]]).contains("crosses itself"));
+        // A bow tie has no area on balance, and is no line.
+        let bow = why(&[[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
+        assert!(
+            bow.contains("crosses itself: the side from corner 1 to 2 meets the one from 3 to 4"),
+            "{bow}"
+        );
+        assert!(why(&[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]).contains("encloses nothing"));
         assert!(why(&[[0.0, 0.0], [f64::NAN, 0.0], [0.0, 1.0]]).contains("numbers"));
         assert!(PlacedShape::plate(0.0, &[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).is_err());
     }
