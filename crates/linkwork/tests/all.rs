@@ -8,6 +8,7 @@ mod cloth_forms;
 mod cloth_free;
 mod cloth_friction;
 mod cloth_hostile;
+mod cloth_hosts;
 mod cloth_pins;
 mod cloth_tear;
 mod cloth_wind;

@@ -30,10 +30,12 @@
 //! What touches each other and is held by nothing keeps them together (`whole.rs`), and is held back, if it must be, towards that motion
 //! which it has in common.
 
+mod ahead;
 mod calm;
 mod contact;
 mod factor;
 mod guests;
+mod hosts;
 mod layers;
 mod limit;
 mod momentum;
@@ -190,6 +192,8 @@ struct Pull {
     d1: Vector,
     pull: Vector,
     first: Vector,
+    /// What the limit has of the impulse before the middle, where it is no matter of this spring alone to give back its torque.
+    hold: Vector,
     second: Vector,
 }
 
@@ -287,6 +291,7 @@ pub(crate) struct Soft {
     wind: wind::Wind,
     /// Vertices that are held by what no sheet moves.
     pins: Vec<pins::Pin>,
+    hosts: hosts::Hosts,
     pub contacts: Contacts,
     couplings: Vec<(usize, usize, [[f64; 6]; 3])>,
     pub report: SoftReport,
@@ -443,8 +448,12 @@ impl Soft {
         }
         self.place_guests(held);
         self.hold_pins(m, held, rows, lambda);
+        if self.has_hosts() {
+            self.hold_hosts(m, held);
+        }
         let found = self.solve(held, c);
         self.let_pins_go(rows, lambda);
+        self.let_hosts_go();
         for (n, &i) in self.solids.iter().enumerate() {
             impulses[i as usize].linear = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
         }
@@ -460,19 +469,19 @@ impl Soft {
     }
 
     /// The second half of the springs' forces, as forces over the step, and what keeps the momenta.
-    pub fn add_second_half(&mut self, held: &State, forces: &mut [Wrench]) {
+    pub fn add_second_half(&mut self, held: &State, masses: &Masses, forces: &mut [Wrench]) {
         let mut half = std::mem::take(&mut self.before);
         half.iter_mut().for_each(|p| *p = Vector::ZERO);
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let second = p.pull * (1.0 - p.late);
-            p.second = second + p.back(p.first, second) * (2.0 - 2.0 * p.late);
+            p.second = second + p.back(p.first - p.hold, second) * (2.0 - 2.0 * p.late);
             let pull = p.second;
             for (n, sign) in line.nodes.iter().zip([1.0, -1.0]).filter(|(n, _)| **n != NONE) {
                 half[*n as usize] += pull * sign;
             }
         }
         self.blow_again(held, &mut half);
-        self.keep_momentum(&mut half);
+        self.keep_momentum(&mut half, masses, forces);
         for (n, &i) in self.solids.iter().enumerate() {
             forces[i as usize].linear += half[n] * (2.0 / self.h);
         }

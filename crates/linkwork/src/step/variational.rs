@@ -58,10 +58,11 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     }
     begin(piece, s, w);
     let mut found = impulses(piece, s, w, &mut done);
-    let warm = w.lambda.iter().any(|l| *l != 0.0) || !w.touch.is_cold();
+    let warm = w.lambda.iter().any(|l| *l != 0.0) || !w.touch.is_cold() || w.soft.are_hosts_warm();
     if found == Found::No && warm && !w.is_over(piece.c) {
         // The warm start may have been the reason.
         w.lambda.fill(0.0);
+        w.soft.cool_hosts();
         w.touch.cool();
         w.lanes.restart();
         found = impulses(piece, s, w, &mut done);
@@ -72,11 +73,16 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
         w.lanes.restart();
         found = impulses(piece, s, w, &mut done);
     }
+    w.soft.give_host_pushes(&w.rows, &mut w.lambda);
     match found {
         Found::Yes => {
             // Without a pair there is nothing to withdraw, and nothing of contact is looked at.
             if !w.touch.is_empty() {
                 w.withdraw_contacts(piece.h);
+            }
+            // Closing pins takes vertices along, and nothing there knows how far springs may be stretched.
+            if w.soft.has_hosts() && !piece.last_try && rigid_gaps(&w.next).worst() > piece.c.tolerance {
+                return Err(Rejected::TooLong);
             }
             close_rest(piece, s, w, &mut done);
             velocities(piece, s, w, Half::Second, &mut done);
@@ -137,10 +143,12 @@ fn begin(piece: &Piece, s: &mut State, w: &mut IslandWork) {
         let pull = m.gravity.length() + w.soft.begin_wind(m, s, h);
         w.soft.begin(s, &w.masses, &w.wrenches, pull, c, h);
         w.soft.find_pins(m, &w.rows, &w.masses);
+        w.find_ways_of_hosts();
         w.levels.forget_factor();
     }
     s.time = end;
     warm_start(s, w, h);
+    w.soft.take_host_pushes(&w.rows, &mut w.lambda);
     w.note_approach(piece, s);
     if w.scripted {
         move_scripted(m, s, h, end);
@@ -186,10 +194,11 @@ fn place(piece: &Piece, s: &mut State, w: &mut IslandWork, rough: bool) -> bool 
     w.impulses.resize(s.centers.len(), Wrench::default());
     w.rows.collect(&w.lambda, &mut w.impulses);
     w.add_contact_impulses();
+    w.soft.add_host_impulses(&w.rows, &mut w.impulses);
     for (i, left) in &w.raised {
         w.impulses[*i].angular = *left * w.impulses[*i].angular;
     }
-    if !w.soft.is_empty() && !place_soft(piece, s, w) {
+    if !w.soft.is_empty() && !place_soft(piece, s, w, rough) {
         return false;
     }
     w.lanes.place(s, &w.impulses, piece.h, rough)
@@ -197,13 +206,17 @@ fn place(piece: &Piece, s: &mut State, w: &mut IslandWork, rough: bool) -> bool 
 
 /// Vertices of soft bodies answer to the impulses by an implicit step of their own. Where that finds no answer the step is
 /// too long; past the shortest, what it came to is taken.
-fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork) -> bool {
-    // Solids that may be touched go where everything else takes them first.
-    if w.soft.contacts.has_guests() && !w.lanes.place(s, &w.impulses, piece.h, true) {
+fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork, rough: bool) -> bool {
+    // Solids that may be touched, or carry pins, go where everything else takes them first.
+    let hosts = w.soft.has_hosts();
+    if (w.soft.contacts.has_guests() || hosts) && !w.lanes.place(s, &w.impulses, piece.h, rough || !hosts) {
         return false;
     }
     let factors = w.soft.report.factors;
     let found = w.soft.place(piece.m, s, &mut w.impulses, &w.rows, &mut w.lambda, piece.c);
+    if hosts {
+        w.answer_hosts();
+    }
     if w.soft.report.factors != factors {
         w.levels.forget_factor();
     }
@@ -431,10 +444,11 @@ fn close_rest(piece: &Piece, s: &mut State, w: &mut IslandWork, done: &mut Advan
 
 /// A warm start may overshoot; without one there is no excuse.
 fn cold_start(piece: &Piece, s: &mut State, w: &mut IslandWork) -> bool {
-    if w.lambda.iter().all(|l| *l == 0.0) && w.touch.is_cold() {
+    if w.lambda.iter().all(|l| *l == 0.0) && w.touch.is_cold() && !w.soft.are_hosts_warm() {
         return false;
     }
     w.lambda.fill(0.0);
+    w.soft.cool_hosts();
     w.touch.cool();
     w.lanes.restart();
     place(piece, s, w, !w.rows.is_empty())
@@ -462,6 +476,10 @@ fn residual(w: &mut IslandWork, h: f64) {
             };
             asks[r] = a;
         }
+    }
+    // Pins to solids that can move are seen to with the places of the vertices: their gaps count, and nothing else asks for them.
+    for r in w.soft.host_rows() {
+        (b[r], asks[r]) = (w.next.low[r], NOTHING);
     }
     (w.b, w.asks) = (b, asks);
 }
@@ -509,7 +527,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
     let clock = w.start(c);
     applied_to_solids(piece, s, &w.masses, &mut w.wrenches);
     if half == Half::Second && !w.soft.is_empty() {
-        w.soft.add_second_half(s, &mut w.wrenches);
+        w.soft.add_second_half(s, &w.masses, &mut w.wrenches);
         w.soft.stop_responding();
     }
     if half == Half::Second && !w.give.is_empty() {

@@ -20,7 +20,7 @@ impl Soft {
     /// Damps the modes that the step cannot show.
     pub fn calm(&mut self, s: &mut State) {
         self.contacts.near.iter_mut().for_each(|n| n.calmed = Vector::ZERO);
-        if !self.factor.is_ready() || (self.contacts.has_guests() && !self.contacts.bordered) {
+        if !self.factor.is_ready() || (self.has_border() && !self.contacts.bordered) {
             return;
         }
         // `before` and `touching` are done with: what is damped, once and twice.
@@ -29,6 +29,7 @@ impl Soft {
         for (n, i) in self.solids.iter().enumerate() {
             once[n] = s.velocities[*i as usize];
         }
+        self.speeds_of_pinned(s, &mut once);
         let mut guests = self.guest_speeds(s);
         self.stiff_part(&mut once, &mut guests, Some(s));
         twice.clone_from(&once);
@@ -36,11 +37,12 @@ impl Soft {
         self.stiff_part(&mut twice, &mut guests_twice, None);
         if twice.iter().all(|v| v.is_finite()) && guests_twice.iter().all(|v| v.is_finite()) {
             once.iter_mut().zip(&twice).for_each(|(a, b)| *a -= *b);
+            guests.iter_mut().zip(&guests_twice).for_each(|(a, b)| *a -= *b);
+            self.note_calmed(&once, &guests);
+            self.calm_pinned(&once, &mut twice);
             for (n, i) in self.solids.iter().enumerate() {
                 s.velocities[*i as usize] -= twice[n];
             }
-            guests.iter_mut().zip(&guests_twice).for_each(|(a, b)| *a -= *b);
-            self.note_calmed(&once, &guests);
             self.slow_guests(s, &guests_twice);
             for piece in &self.pieces {
                 let (center, speed, spin) = self.taken(piece, &once, &twice);
@@ -91,6 +93,9 @@ impl Soft {
             near.in_matrix().for_each(|(n, w)| add(n as u32, f * w));
         }
         self.add_guests_pull(&mut right, v, guests);
+        self.right = right;
+        self.gather_at_hosts();
+        let mut right = std::mem::take(&mut self.right);
         self.factor.solve(&mut right);
         self.answer_guests(&mut right);
         guests.copy_from_slice(&self.contacts.small[..guests.len()]);

@@ -241,6 +241,11 @@ impl Near {
         self.push > 0.0 || self.gap < 0.5 * self.keep
     }
 
+    /// How much of its distance it lacks, as far as that is known.
+    pub fn lacks_now(&self) -> f64 {
+        -self.gap
+    }
+
     /// The weighted sum of what nodes have, as the matrix has it.
     pub fn of(&self, v: &[Vector]) -> Vector {
         self.in_matrix().map(|(n, w)| v[n] * w).sum()

@@ -189,18 +189,25 @@ impl Soft {
         }
     }
 
+    /// An empty border: nothing in it is coupled to anything.
+    pub(super) fn begin_border(&mut self) {
+        let (n, size) = (3 * self.solids.len(), self.border_size());
+        let c = &mut self.contacts;
+        c.border.clear();
+        c.border.resize(n * size, 0.0);
+        c.dense.clear();
+        c.dense.resize(size * size, 0.0);
+        c.stiff.clear();
+        c.stiff.resize(size * size, 0.0);
+        c.small.resize(size, 0.0);
+        self.couplings.clear();
+    }
+
     /// The border: half of `A^-1 C`, and the factor of what is left of the guests.
     pub(super) fn linearise_guests(&mut self) {
-        let (n, guests) = (3 * self.solids.len(), self.contacts.guests.len());
-        let size = 6 * guests;
-        self.contacts.border.clear();
-        self.contacts.border.resize(n * size, 0.0);
-        self.contacts.dense.clear();
-        self.contacts.dense.resize(size * size, 0.0);
-        self.contacts.small.resize(size, 0.0);
+        self.begin_border();
         self.contacts.bordered = true;
-        self.contacts.stiff.clear();
-        self.contacts.stiff.resize(size * size, 0.0);
+        let size = self.border_size();
         for (k, g) in self.contacts.guests.iter().enumerate() {
             let inertia = g.turning().transpose() * g.inertia * g.turning();
             for i in 0..3 {
@@ -211,10 +218,7 @@ impl Soft {
             }
         }
         let mut couplings: Vec<(usize, usize, [[f64; 6]; 3])> = std::mem::take(&mut self.couplings);
-        couplings.clear();
         for near in self.contacts.near.iter().filter(|x| x.guest != NONE && x.push > 0.0) {
-            let b = near.block;
-            let full = [[b[0], b[1], b[2]], [b[1], b[3], b[4]], [b[2], b[4], b[5]]];
             // The point of the solid moves by `move + turn x arm`.
             let a = near.arm;
             let point = [
@@ -222,12 +226,9 @@ impl Soft {
                 [0.0, 1.0, 0.0, -a.z, 0.0, a.x],
                 [0.0, 0.0, 1.0, a.y, -a.x, 0.0],
             ];
-            let mut c = [[0.0; 6]; 3];
-            for (i, row) in c.iter_mut().enumerate() {
-                for (j, x) in row.iter_mut().enumerate() {
-                    *x = (0..3).map(|k| full[i][k] * point[k][j]).sum();
-                }
-            }
+            let ways: [Vector; 6] =
+                std::array::from_fn(|j| Vector::new(point[0][j], point[1][j], point[2][j]));
+            let c = multiply(&near.block, &ways, 1.0);
             let g = 6 * near.guest as usize;
             for i in 0..6 {
                 for j in 0..6 {
@@ -237,15 +238,26 @@ impl Soft {
             }
             couplings.extend(near.in_matrix().map(|(n, w)| (n, g, c.map(|row| row.map(|x| x * w)))));
         }
-        for (node, g, c) in &couplings {
+        let c = &mut self.contacts;
+        c.dense.iter_mut().zip(&c.stiff).for_each(|(d, s)| *d += *s);
+        self.couplings = couplings;
+        self.linearise_hosts(true);
+        self.factor_border();
+    }
+
+    /// Factors what is left of the border.
+    pub(super) fn factor_border(&mut self) {
+        let (n, size, first) = (3 * self.solids.len(), self.border_size(), 6 * self.contacts.guests.len());
+        for (node, g, c) in &self.couplings {
+            if *g < first && self.is_pinned_to_host(*node) {
+                continue;
+            }
             for (i, row) in c.iter().enumerate() {
                 for (j, x) in row.iter().enumerate() {
                     self.contacts.border[(g + j) * n + 3 * node + i] += x;
                 }
             }
         }
-        let c = &mut self.contacts;
-        c.dense.iter_mut().zip(&c.stiff).for_each(|(d, s)| *d += *s);
         self.factor.halve_many(&mut self.contacts.border);
         for i in 0..size {
             let own = &self.contacts.border[i * n..(i + 1) * n];
@@ -254,13 +266,12 @@ impl Soft {
                 self.contacts.dense[i * size + j] -= product;
             }
         }
-        self.couplings = couplings;
         cholesky(&mut self.contacts.dense, size);
     }
 
     /// `right` is `A^-1` of what the vertices lack: adds what guests do to it. Tells their share of the slope of `Phi`.
     pub(super) fn correct_guests(&mut self) -> f64 {
-        if self.contacts.guests.is_empty() {
+        if !self.has_border() {
             return 0.0;
         }
         let h = self.h;
@@ -275,7 +286,7 @@ impl Soft {
         self.answer_guests(&mut right);
         self.right = right;
         let c = &self.contacts;
-        let mut slope = 0.0;
+        let mut slope = self.hosts_slope();
         for (k, g) in c.guests.iter().enumerate() {
             let [moves, turns] = [0, 3].map(|i| Vector::from_slice(&c.small[6 * k + i..6 * k + i + 3]));
             slope -= moves.dot(g.push * h - g.moved[0] * g.mass) + turns.dot(g.twist * h - g.resists());
@@ -285,17 +296,19 @@ impl Soft {
 
     /// `right` is `A^-1` of what the vertices lack, `small` what guests do: both are what the whole matrix answers.
     pub(super) fn answer_guests(&mut self, right: &mut [f64]) {
-        let c = &mut self.contacts;
-        if c.guests.is_empty() {
+        if !self.has_border() {
             return;
         }
+        self.clear_pinned(right);
+        let size = self.border_size();
+        let c = &mut self.contacts;
         for (node, g, block) in &self.couplings {
             let x = &right[3 * node..3 * node + 3];
             for i in 0..6 {
                 c.small[g + i] += (0..3).map(|k| block[k][i] * x[k]).sum::<f64>();
             }
         }
-        back(&c.dense, 6 * c.guests.len(), &mut c.small);
+        back(&c.dense, size, &mut c.small);
         // What the guests' motion does to the vertices: one more answer of the factor takes less than all of `A^-1 C`.
         let answer = &mut c.answer;
         answer.clear();
@@ -305,8 +318,21 @@ impl Soft {
                 answer[3 * node + i] += (0..6).map(|k| row[k] * c.small[g + k]).sum::<f64>();
             }
         }
-        self.factor.solve(answer);
-        right.iter_mut().zip(answer).for_each(|(r, a)| *r += *a);
+        let mut answer = std::mem::take(answer);
+        self.clear_pinned(&mut answer);
+        self.factor.solve(&mut answer);
+        right.iter_mut().zip(&answer).for_each(|(r, a)| *r += *a);
+        self.contacts.answer = answer;
+        self.carry_pinned(right);
+    }
+
+    /// Something that is free to answer, or carries pins, is a border around the matrix; and how wide that is.
+    pub(super) fn has_border(&self) -> bool {
+        self.contacts.has_guests() || self.has_hosts()
+    }
+
+    pub(super) fn border_size(&self) -> usize {
+        6 * self.contacts.guests.len() + self.hosts.columns()
     }
 
     /// Speeds and spins of the guests, six numbers each.
@@ -325,16 +351,15 @@ impl Soft {
 
     /// What the rows that touch guests pull with, in the matrix, at these speeds: at vertices to `right`, at guests to `small`.
     pub(super) fn add_guests_pull(&mut self, right: &mut [f64], v: &[Vector], guests: &[f64]) {
-        let (c, size) = (&mut self.contacts, guests.len());
-        if size == 0 {
-            return;
-        }
+        let (size, own) = (self.border_size(), guests.len());
+        let c = &mut self.contacts;
         c.small.clear();
         c.small.resize(size, 0.0);
-        for i in 0..size {
-            c.small[i] = (0..size).map(|j| c.stiff[i * size + j] * guests[j]).sum();
+        for i in 0..own {
+            c.small[i] = (0..own).map(|j| c.stiff[i * size + j] * guests[j]).sum();
         }
-        for (node, g, block) in &self.couplings {
+        // Pinned vertices go their hosts' way already.
+        for (node, g, block) in self.couplings.iter().filter(|c| c.1 < own) {
             let own = v[*node].to_array();
             for i in 0..3 {
                 right[3 * node + i] -= (0..6).map(|k| block[i][k] * guests[g + k]).sum::<f64>();
@@ -365,6 +390,16 @@ impl Soft {
             g.moved = g.further(by.map(|d| d * share));
         }
     }
+}
+
+/// A block times six directions, and a number.
+pub(super) fn multiply(b: &factor::Block, ways: &[Vector], by: f64) -> [[f64; 6]; 3] {
+    let mut c = [[0.0; 6]; 3];
+    for (j, way) in ways.iter().enumerate() {
+        let x = factor::times(b, *way * by).to_array();
+        (0..3).for_each(|i| c[i][j] = x[i]);
+    }
+    c
 }
 
 /// Cholesky of a small dense matrix by rows, in place; pivots that vanish are left out.

@@ -390,7 +390,7 @@ impl Soft {
     /// A pair goes half as far as it would beyond its common way, which is none where something holds it.
     fn cut_short(&mut self, near: &Near) {
         let own = || near.nodes.into_iter().filter(|n| *n != NONE).map(|n| n as usize);
-        let is_held = near.nodes.contains(&NONE) || own().any(|n| self.pins.iter().any(|p| p.node() == n));
+        let is_held = near.nodes.contains(&NONE) || own().any(|n| self.is_pinned(n));
         let mass: f64 = own().map(|n| self.masses[n]).sum();
         let ways = own().map(|n| (self.x[n] - self.start[n]) * self.masses[n]);
         let common = if is_held { Vector::ZERO } else { ways.sum::<Vector>() / mass };

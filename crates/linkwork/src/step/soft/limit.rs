@@ -16,6 +16,8 @@ const STIFFEST: f64 = 1e6;
 const HEAVIER: f64 = 1e6;
 /// Rounds for the velocities.
 const ROUNDS: usize = 3;
+/// The same where solids are pinned to a body.
+const MANY: usize = 6;
 /// How far beyond its limit a spring may be, as a share of its length.
 const GIVE: f64 = 5e-5;
 /// The same where Newton's method ran out of rounds.
@@ -112,20 +114,28 @@ impl Soft {
         }
         let speed = |i: u32, s: &State| s.velocities[i as usize];
         for (n, i) in self.solids.iter().enumerate() {
-            (self.free[n], self.x[n]) = (speed(*i, s), speed(*i, s));
+            self.x[n] = speed(*i, s);
         }
+        let mut x = std::mem::take(&mut self.x);
+        self.begin_host_speeds(s, &mut x);
+        self.free.clone_from(&x);
+        self.x = x;
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let [a, b] = line.solids.map(|i| s.centers[i as usize]);
             (p.n1, p.multiplier, p.taut) = ((b - a).normalize_or_zero(), 0.0, p.held > 0.0);
         }
         let mut changed = true;
-        for _ in 0..ROUNDS {
+        // Where something heavy pulls, what it pulls at is not stretched before the first round.
+        let hosts = self.has_hosts();
+        for round in 0..if hosts { MANY } else { ROUNDS } {
             self.rates(s);
-            changed |= self.let_go();
+            changed |= (round > 0 || !hosts) && self.let_go();
             if std::mem::take(&mut changed) && !self.factor_velocities() {
                 return;
             }
             let moved = self.correct_velocities();
+            // What acts at the speeds that there are now: what acted before would turn them around.
+            self.rates(s);
             for p in self.pulls.iter_mut().filter(|p| p.taut) {
                 p.multiplier = p.held;
             }
@@ -134,10 +144,11 @@ impl Soft {
             }
         }
         for (n, i) in self.solids.iter().enumerate() {
-            if self.x[n].is_finite() {
+            if self.x[n].is_finite() && !self.is_pinned_to_host(n) {
                 s.velocities[*i as usize] = self.x[n];
             }
         }
+        self.stop_pinned(s);
     }
 
     fn heavy(&self, line: &Line) -> f64 {
@@ -170,9 +181,18 @@ impl Soft {
 
     fn factor_velocities(&mut self) -> bool {
         self.factor.start(&self.masses);
-        for k in (0..self.lines.len()).filter(|k| self.pulls[*k].taut) {
+        self.pulls.iter_mut().for_each(|p| p.seen.block = [0.0; 6]);
+        for k in 0..self.lines.len() {
             let line = self.lines[k];
-            let b = factor::stiffness(self.pulls[k].n1, self.heavy(&line), 0.0);
+            if !self.pulls[k].taut {
+                continue;
+            }
+            let b = if self.hosts.carries(line.nodes) {
+                [0.0; 6]
+            } else {
+                factor::stiffness(self.pulls[k].n1, self.heavy(&line), 0.0)
+            };
+            self.pulls[k].seen.block = b;
             for n in line.nodes.iter().filter(|n| **n != NONE) {
                 self.factor.add_diagonal(*n as usize, &b);
             }
@@ -182,7 +202,10 @@ impl Soft {
             }
         }
         self.report.factors += 1;
-        self.factor.factor()
+        self.weigh_pins();
+        let done = self.factor.factor();
+        self.factor_host_speeds();
+        done
     }
 
     fn correct_velocities(&mut self) -> f64 {
@@ -197,7 +220,7 @@ impl Soft {
                 (0..3).for_each(|k| self.right[at + k] += sign * f[k]);
             }
         }
-        self.factor.solve(&mut self.right);
+        self.correct_host_speeds();
         let mut most = 0.0_f64;
         for (x, d) in self.x.iter_mut().zip(self.right.chunks_exact(3)) {
             let d = Vector::new(d[0], d[1], d[2]);

@@ -5,8 +5,11 @@
 
 use super::calm::turned_by;
 use super::contact::Near;
+use super::whole::{heaviness, lever};
 use super::{Line, NONE, Pull, Soft};
-use crate::math::Vector;
+use crate::math::{Matrix, Vector};
+use crate::rows::Masses;
+use crate::step::free::Wrench;
 
 /// Nodes that springs hold together, and their springs, both in order.
 #[derive(Default)]
@@ -62,9 +65,14 @@ impl Soft {
 
     /// Adds to the impulses after the middle of the step what cancels the sum and the torque of forces from nowhere: those
     /// that Newton's method left, and those of springs that collapsed.
-    pub(super) fn keep_momentum(&self, half: &mut [Vector]) {
+    ///
+    /// What pulls at a solid that the piece is pinned to may be far more than the piece weighs, and a limit that catches it in one step has
+    /// a torque by where the spring was: each spring for itself would have to throw its light vertices aside to give that back. It is
+    /// taken from piece and hosts together, and left to the world where that holds the piece.
+    pub(super) fn keep_momentum(&self, half: &mut [Vector], masses: &Masses, forces: &mut [Wrench]) {
         for piece in &self.pieces {
-            let (mass, center, inertia) = self.whole(piece);
+            let hosts = self.hosts_of(piece);
+            let (mass, center, inertia) = self.whole_with(piece, &hosts, masses);
             if !(mass > 0.0) {
                 continue;
             }
@@ -86,6 +94,11 @@ impl Soft {
             for &n in &piece.nodes {
                 half[n] -= (push / mass + spin.cross(self.x[n] - center)) * self.masses[n];
             }
+            for (i, at) in hosts {
+                let by = 2.0 / self.h;
+                forces[i].linear -= (push / mass + spin.cross(at - center)) * (masses.mass(i) * by);
+                forces[i].angular -= heaviness(masses, i) * spin * by;
+            }
         }
     }
 
@@ -98,7 +111,29 @@ impl Soft {
     /// Torque of the two halves of springs that do not cancel.
     fn unbalanced(&self, piece: &Piece) -> Vector {
         let pairs = self.lines_of(piece).filter(|(l, _)| !l.nodes.contains(&NONE));
-        let torque = pairs.map(|(_, p)| -(p.d0.cross(p.first) + p.d1.cross(p.second)));
+        // What holds it takes the torque of limits.
+        let left = if self.is_held_outside(piece) { 1.0 } else { 0.0 };
+        let torque = pairs.map(|(_, p)| -(p.d0.cross(p.first - p.hold * left) + p.d1.cross(p.second)));
         torque.sum()
+    }
+
+    /// The world, or what a script moves, holds it.
+    pub(super) fn is_held_outside(&self, piece: &Piece) -> bool {
+        self.lines_of(piece).any(|(l, _)| l.nodes.contains(&NONE))
+            || self.pins.iter().any(|p| piece.has(p.node()))
+    }
+
+    /// Mass, centre and inertia of a piece and the solids that it is pinned to.
+    fn whole_with(&self, piece: &Piece, hosts: &[(usize, Vector)], masses: &Masses) -> (f64, Vector, Matrix) {
+        let (own, center, inertia) = self.whole(piece);
+        if hosts.is_empty() || !(own > 0.0) {
+            return (own, center, inertia);
+        }
+        let mass = own + hosts.iter().map(|h| masses.mass(h.0)).sum::<f64>();
+        let sum: Vector = hosts.iter().map(|h| h.1 * masses.mass(h.0)).sum();
+        let middle = (center * own + sum) / mass;
+        let to = |m: f64, at: Vector| lever(m, at - middle, at - middle);
+        let of = hosts.iter().map(|h| to(masses.mass(h.0), h.1) + heaviness(masses, h.0));
+        (mass, middle, of.fold(inertia + to(own, center), |a, b| a + b))
     }
 }

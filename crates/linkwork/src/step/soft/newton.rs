@@ -166,11 +166,15 @@ impl Soft {
         self.x.clone_from(&self.start);
         self.seat_pins();
         self.stop_guests();
+        self.stop_hosts();
         self.contacts.forget();
         self.place_obstacles(held);
-        self.evaluate(held);
+        // Planes are those of where things are: what comes next goes by them.
+        self.look_at_surfaces(0);
+        let value = self.evaluate(held);
         // Where nothing moved, `way` is twice what `Phi` has beside the springs.
         (self.standing, self.standing_still) = (self.plain + 0.5 * self.way(), self.plain);
+        self.go_ahead(held, value);
     }
 
     /// Begins again with care: stiff springs are as they are where something touches. Folds that snap are quicker than the step, and
@@ -250,14 +254,14 @@ impl Soft {
     fn is_driven(&self) -> bool {
         let moves = |n: &Near| n.push > 0.0 && self.is_scripted(n);
         let pulled = |p: &super::pins::Pin| p.target() != self.start[p.node()];
-        self.pins.iter().any(pulled) || self.contacts.near.iter().any(moves)
+        self.has_hosts() || self.pins.iter().any(pulled) || self.contacts.near.iter().any(moves)
     }
 
     /// What goes its way has of energy times the square of the step, less its share of `Phi`, and less what it would have if nothing
     /// but what is known at the start pushed it.
     fn way(&self) -> f64 {
         let mut way = self.guests_way();
-        for n in (0..self.x.len()).filter(|n| self.pins.iter().all(|p| p.node() != *n)) {
+        for n in (0..self.x.len()).filter(|n| !self.is_pinned(*n)) {
             let (m, x, start) = (self.masses[n], self.x[n], self.start[n]);
             let from = self.free[n] + self.outer[n] * (self.h / m);
             let squares = x.distance_squared(start) - x.distance_squared(from) - from.distance_squared(start);
@@ -271,7 +275,7 @@ impl Soft {
         self.linear_forces(held);
         let of = |(line, p): (&Line, &Pull)| {
             let second = p.pull * (1.0 - p.late);
-            let second = second + p.back(p.first, second) * (2.0 - 2.0 * p.late);
+            let second = second + p.back(p.first - p.hold, second) * (2.0 - 2.0 * p.late);
             let given = -(p.first + second).dot(p.d1 - p.d0) / self.h;
             let (long, was) = (p.d1.length() - line.length, p.l0 - line.length);
             given + 0.5 * line.stiffness * (long * long - was * was)
@@ -282,8 +286,7 @@ impl Soft {
             let had = (self.x[n] - self.free[n]) * (self.masses[n] / self.h);
             (had - self.outer[n] - self.inner[n]).dot(self.x[n] - self.start[n]) / self.h
         };
-        let held_by_pin = |n: &usize| self.pins.iter().any(|p| p.node() == *n);
-        springs + (0..self.x.len()).filter(|n| !held_by_pin(n)).map(left).sum::<f64>()
+        springs + (0..self.x.len()).filter(|n| !self.is_pinned(*n)).map(left).sum::<f64>()
     }
 
     /// Everything goes only so far that nothing is gained, and that nothing goes into or through anything: instead of its own way it goes
@@ -292,6 +295,7 @@ impl Soft {
         self.right.fill(0.0);
         self.before.clone_from(&self.x);
         self.keep_guests();
+        self.keep_hosts();
         self.find_wholes();
         self.find_common_ways();
         self.report.held_back += 1;
@@ -299,6 +303,7 @@ impl Soft {
             let share = if halvings == HALVINGS { 0.0 } else { 0.5_f64.powi(halvings) };
             self.go_along(share);
             self.seat_pins();
+            self.hold_hosts_back(share);
             self.contacts.forget();
             self.evaluate(held);
             self.collect();
@@ -314,6 +319,7 @@ impl Soft {
     /// in stiff springs is noise without end.
     fn linear_forces(&mut self, held: &State) {
         self.inner.fill(Vector::ZERO);
+        let hosted = self.has_hosts();
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let by = |k: usize| match line.nodes[k] {
                 NONE => Vector::ZERO,
@@ -327,6 +333,7 @@ impl Soft {
             let hold =
                 if p.taut { n * (0.5 * self.h * (p.seen.held + p.stiffer * along)) } else { Vector::ZERO };
             p.first = p.pull * p.late + hold + across;
+            p.hold = if hosted { hold } else { Vector::ZERO };
             let end = |k: usize| match line.nodes[k] {
                 NONE => held.centers[line.solids[k] as usize],
                 n => self.x[n as usize],
@@ -367,7 +374,7 @@ impl Soft {
         let kinetic: f64 = each
             .map(|(((x, free), push), m)| 0.5 * m * (*x - *free - *push * (h / m)).length_squared())
             .sum();
-        self.plain = kinetic + self.guests_value() + 0.5 * h * h * sum + self.blow(held);
+        self.plain = kinetic + self.guests_value() + self.hosts_value() + 0.5 * h * h * sum + self.blow(held);
         self.plain + 0.5 * h * h * holds
     }
 
@@ -395,7 +402,7 @@ impl Soft {
             if p.taut {
                 along += half * p.stiffer;
             }
-            let b = stiffness(p.n1, along, across);
+            let b = if self.hosts.carries(line.nodes) { [0.0; 6] } else { stiffness(p.n1, along, across) };
             p.seen.block = b;
             let twice = b.map(|x| 2.0 * x);
             for n in moving() {
@@ -408,9 +415,10 @@ impl Soft {
         }
         self.linearise_touch();
         self.linearise_wind();
+        self.weigh_pins();
         let done = self.factor.factor();
         self.responds = done;
-        if done && self.contacts.has_guests() {
+        if done && self.has_border() {
             self.linearise_guests();
         }
         done
@@ -463,6 +471,10 @@ impl Soft {
             let r = lack(self, n);
             self.right[3 * n..3 * n + 3].copy_from_slice(&r.to_array());
         }
+        if self.has_hosts() {
+            self.find_reach();
+            self.lack_of_hosts();
+        }
         self.factor.solve(&mut self.right);
         let mut slope = self.correct_guests();
         let mut most = 0.0_f64;
@@ -479,6 +491,7 @@ impl Soft {
     fn descend(&mut self, held: &State, value: f64, moved: f64, slope: f64, close: f64) -> (f64, f64) {
         self.before.clone_from(&self.x);
         self.keep_guests();
+        self.keep_hosts();
         // Below that, differences of `Phi` are rounding.
         let noise = 1e-12 * value.abs();
         let mut share = 1.0;
@@ -488,6 +501,7 @@ impl Soft {
                 *x = self.before[n] + Vector::from_slice(&self.right[3 * n..3 * n + 3]) * share;
             }
             self.move_guests(share);
+            self.move_hosts(share);
             let reached = self.evaluate(held);
             if reached <= value + 1e-4 * share * slope + noise || (share == 1.0 && moved <= close) {
                 self.contacts.strayed(share * std::mem::take(&mut self.strays));
@@ -498,6 +512,7 @@ impl Soft {
         }
         self.x.clone_from(&self.before);
         self.move_guests(0.0);
+        self.move_hosts(0.0);
         self.right.fill(0.0);
         self.strays = 0.0;
         (0.0, self.evaluate(held))

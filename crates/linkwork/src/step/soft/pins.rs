@@ -35,17 +35,26 @@ impl Soft {
     /// Finds the vertices that these rows hold by something that does not move for them.
     pub fn find_pins(&mut self, m: &Mechanism, rows: &Rows, masses: &Masses) {
         self.pins.clear();
+        self.forget_hosts();
         let balls = rows.groups.iter().filter(|g| g.source == Source::Joint && is_ball(m.joint(g.joint)));
         for g in balls.filter(|g| g.is_primary()) {
             let Some(side) = (0..2).find(|k| self.has(g.solids[*k])) else { continue };
-            if masses.moves(g.solids[1 - side]) {
+            let (to, node) = (g.solids[1 - side], self.nodes[g.solids[side]] as usize);
+            // Whoever is held twice is held by two that may disagree: the first one counts, the other is asked for.
+            if self.is_pinned(node) {
                 continue;
             }
-            let node = self.nodes[g.solids[side]] as usize;
-            // Whoever is held twice is held by two that may disagree: the first one counts, the other is asked for.
-            if self.pins.iter().all(|p| p.node != node) {
+            if masses.moves(to) {
+                // What is touched, too, has a place in the solve already.
+                let is_other = !self.has(to) && self.contacts.guests.iter().all(|g| g.solid != to);
+                if is_other {
+                    self.add_host_pin(g.joint, g.first, side, node, to, masses);
+                }
+                continue;
+            }
+            {
                 let (mass, none) = (self.masses[node], Vector::ZERO);
-                let (joint, first, to) = (g.joint, g.first, g.solids[1 - side]);
+                let (joint, first) = (g.joint, g.first);
                 let (target, free, other, late) = (none, none, none, none);
                 self.pins.push(Pin { node, joint, first, side, to, target, mass, free, other, late });
             }

@@ -35,7 +35,8 @@ impl Soft {
             .masses
             .iter()
             .zip(&self.outer)
-            .map(|(m, p)| if *p == Vector::ZERO { 1.0 / m } else { 0.0 })
+            .enumerate()
+            .map(|(n, (m, p))| if *p == Vector::ZERO && !self.is_pinned(n) { 1.0 / m } else { 0.0 })
             .collect();
         for _ in 0..SWEEPS {
             let mut worst = 0.0_f64;

@@ -90,7 +90,7 @@ impl Wholes {
 }
 
 /// What adds to an inertia: a mass that was at `r` and is at `x`.
-fn lever(m: f64, r: Vector, x: Vector) -> Matrix {
+pub(super) fn lever(m: f64, r: Vector, x: Vector) -> Matrix {
     let outer = Matrix::from_cols(x * r.x, x * r.y, x * r.z);
     (Matrix::from_diagonal(Vector::splat(r.dot(x))) - outer) * m
 }
@@ -138,6 +138,7 @@ impl Soft {
             line.nodes.iter().filter(|n| **n != NONE).for_each(|n| w.of(*n as usize).is_held = true);
         }
         self.pins.iter().for_each(|p| w.of(p.node()).is_held = true);
+        self.host_nodes().for_each(|n| w.of(n).is_held = true);
         if self.is_blown() {
             w.all.iter_mut().for_each(|w| w.is_held = true);
         }
@@ -335,7 +336,7 @@ impl Soft {
 }
 
 /// Inertia of a solid as it lies; what does not turn has none.
-fn heaviness(masses: &Masses, solid: usize) -> Matrix {
+pub(super) fn heaviness(masses: &Masses, solid: usize) -> Matrix {
     let inverse = masses.inverse_inertia(solid);
     if inverse.determinant() > 0.0 { inverse.inverse() } else { Matrix::ZERO }
 }
