@@ -1,7 +1,8 @@
 //! Many islands: what one costs beside others, beside others that sleep, and what a constraint costs that is added while
 //! everything runs.
 
-use crate::caches::{pool, steps};
+use crate::busy;
+use crate::caches::pool;
 use crate::scenes::{DT, Scene};
 use crate::table::{Table, int, ms, number, text};
 use linkwork::rows::{Masses, Rows};
@@ -13,14 +14,13 @@ use std::time::Instant;
 /// Many islands against one.
 fn many(one: &ThreadPool) -> Table {
     let mut t = Table::new(
-        "Independent four-bars of pins, swinging: microseconds a step and a four-bar (median), and that by what one \
-         alone takes.",
+        "Independent four-bars of pins, swinging: microseconds a step and a four-bar that the thread computes (mean of the same \
+         frames), and that by what one alone takes.",
         &["four-bars", "us a step", "us each", "times one alone"],
     );
     let mut alone = f64::NAN;
     for n in [1, 10, 100, 1000, 10_000] {
-        let scene = Scene::four_bars(n);
-        let seconds = steps(&scene, one, None).median;
+        let seconds = one.install(|| swinging(&Scene::four_bars(n)));
         let each = seconds / n as f64;
         if n == 1 {
             alone = each;
@@ -28,6 +28,20 @@ fn many(one: &ThreadPool) -> Table {
         t.push(vec![int(n), number(1e6 * seconds), number(1e6 * each), number(each / alone)]);
     }
     t
+}
+
+/// What a step takes, of the same frames of the motion again and again for some seconds.
+fn swinging(scene: &Scene) -> f64 {
+    const FRAMES: usize = 20;
+    const SECONDS: f64 = 2.0;
+    let mut w = Workspace::new();
+    let mut run = || {
+        let mut s = scene.state.clone();
+        (0..FRAMES).map(|_| timed_step(&scene.m, &mut s, &mut w)).sum::<f64>()
+    };
+    run();
+    let runs = (SECONDS / run()).ceil() as usize;
+    busy::each(runs * FRAMES, || (0..runs).for_each(|_| _ = run()))
 }
 
 /// Ten that swing without gravity beside others that rest.

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod assembly;
+mod busy;
 mod caches;
 mod cloth;
 #[cfg(feature = "peers")]

@@ -5,8 +5,10 @@
 //! how fast iterative loop closing converges.
 
 mod order;
+mod quotient;
 
-pub use order::{CliqueGraph, Elimination, elimination_order};
+pub use order::{CliqueGraph, elimination_order};
+pub use quotient::Elimination;
 
 use crate::joint::{JointId, Rank};
 use crate::mechanism::Mechanism;

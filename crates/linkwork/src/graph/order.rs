@@ -4,8 +4,8 @@
 //! clique; eliminating a joint merges the cliques it belongs to. Keeping cliques instead of edges makes a step cost
 //! what its neighbourhood costs.
 
+use super::quotient::{Elimination, Members};
 use crate::mechanism::Mechanism;
-use std::collections::BTreeSet;
 
 /// Unknowns in blocks, coupled through cliques.
 #[derive(Clone, Debug, Default)]
@@ -16,30 +16,6 @@ pub struct CliqueGraph {
     pub cliques: Vec<Vec<u32>>,
     /// A node that must be eliminated before this one (`u32::MAX`: none).
     pub after: Vec<u32>,
-}
-
-/// An elimination order with what it costs.
-#[derive(Clone, Debug, Default)]
-pub struct Elimination {
-    /// Nodes in order.
-    pub order: Vec<u32>,
-    /// Per node: the nodes left that its elimination couples.
-    pub below: Vec<Vec<u32>>,
-    /// Multiplications of the factorisation.
-    pub flops: f64,
-    /// Entries of the factor.
-    pub fill: f64,
-}
-
-impl Elimination {
-    /// A node of `size` scalars goes, `rows` scalars of the nodes `below` stay.
-    fn eliminated(&mut self, size: u32, rows: u64, node: u32, below: Vec<u32>) {
-        let (r, b) = (f64::from(size), rows as f64);
-        self.flops += r * r * r / 6.0 + r * r * b / 2.0 + r * b * b / 2.0;
-        self.fill += r * (r + 1.0) / 2.0 + r * b;
-        self.order.push(node);
-        self.below[node as usize] = below;
-    }
 }
 
 impl CliqueGraph {
@@ -56,147 +32,14 @@ impl CliqueGraph {
 
     /// Minimum degree within stages: lower stages go first.
     pub fn eliminate(&self, stage: &[u32]) -> Elimination {
-        let n = self.sizes.len();
-        let mut cliques = self.cliques.clone();
-        let mut member: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for (c, nodes) in cliques.iter().enumerate() {
-            nodes.iter().for_each(|k| member[*k as usize].push(c as u32));
-        }
-        let mut weight: Vec<u64> =
-            cliques.iter().map(|c| c.iter().map(|k| u64::from(self.sizes[*k as usize])).sum()).collect();
-        let mut seen = vec![0u32; n];
-        let mut stamp = 0u32;
-        // The exact degree while neighbourhoods are small; the sum of clique weights, an upper bound, where they are
-        // not. The bound alone orders ladders badly: it counts joints that two cliques share twice.
-        // Per node: live cliques and the sum of their weights, kept up to date, because a hub has too many to look at.
-        let mut live: Vec<usize> = member.iter().map(Vec::len).collect();
-        let mut sum: Vec<u64> =
-            member.iter().map(|m| m.iter().map(|c| weight[*c as usize]).sum::<u64>()).collect();
-        let mut degree =
-            |k: usize, member: &[Vec<u32>], cliques: &[Vec<u32>], live: usize, sum: u64| -> u64 {
-                const EXACT: usize = 400;
-                const MANY: usize = 64;
-                let own = u64::from(self.sizes[k]);
-                let bound = sum - own * live as u64;
-                if live <= 1
-                    || member[k].len() > MANY
-                    || member[k].iter().map(|c| cliques[*c as usize].len()).sum::<usize>() > EXACT
-                {
-                    return bound;
-                }
-                stamp += 1;
-                seen[k] = stamp;
-                let mut sum = 0;
-                for j in member[k].iter().flat_map(|c| &cliques[*c as usize]) {
-                    if seen[*j as usize] != stamp {
-                        seen[*j as usize] = stamp;
-                        sum += u64::from(self.sizes[*j as usize]);
-                    }
-                }
-                sum
-            };
-        let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); n];
-        let mut queue = BTreeSet::new();
-        let mut key: Vec<Option<(u32, u64, u32)>> = vec![None; n];
-        for k in 0..n {
-            match self.after.get(k) {
-                Some(&a) if a != u32::MAX => waiting[a as usize].push(k as u32),
-                _ => {
-                    let d = (stage[k], degree(k, &member, &cliques, live[k], sum[k]), k as u32);
-                    key[k] = Some(d);
-                    queue.insert(d);
-                }
-            }
-        }
-        let mut out = Elimination { below: vec![Vec::new(); n], ..Elimination::default() };
-        let mut done = vec![false; n];
-        let mut mark = vec![u32::MAX; n];
-        while let Some((_, _, node)) = queue.pop_first() {
-            let k = node as usize;
-            done[k] = true;
-            let mut merged = Vec::new();
-            for c in std::mem::take(&mut member[k]) {
-                for j in std::mem::take(&mut cliques[c as usize]) {
-                    if done[j as usize] {
-                        continue;
-                    }
-                    live[j as usize] -= 1;
-                    sum[j as usize] -= weight[c as usize];
-                    if mark[j as usize] != node {
-                        mark[j as usize] = node;
-                        merged.push(j);
-                    }
-                }
-            }
-            let c = cliques.len() as u32;
-            let mut below: u64 = merged.iter().map(|j| u64::from(self.sizes[*j as usize])).sum();
-            out.eliminated(self.sizes[k], below, node, merged.clone());
-            // Nodes that are in this clique alone couple nothing that is not coupled yet: they go at once.
-            let mut rest = std::mem::take(&mut merged);
-            let alone: Vec<u32> = rest
-                .iter()
-                .copied()
-                .filter(|j| {
-                    let j = *j as usize;
-                    live[j] == 0 && stage[j] == stage[k] && key[j].is_some()
-                })
-                .collect();
-            rest.retain(|j| {
-                live[*j as usize] != 0 || stage[*j as usize] != stage[k] || key[*j as usize].is_none()
-            });
-            let mut gone = vec![node];
-            for (i, &j) in alone.iter().enumerate() {
-                done[j as usize] = true;
-                gone.push(j);
-                below -= u64::from(self.sizes[j as usize]);
-                let left = alone[i + 1..].iter().chain(&rest).copied().collect();
-                out.eliminated(self.sizes[j as usize], below, j, left);
-                member[j as usize].clear();
-                if let Some(old) = key[j as usize].take() {
-                    queue.remove(&old);
-                }
-            }
-            for &j in &rest {
-                let j = j as usize;
-                // Empty cliques are dropped once they are half of a long list: a hub's is looked at too often.
-                if member[j].len() <= 32 || member[j].len() > 2 * live[j] {
-                    member[j].retain(|c| !cliques[*c as usize].is_empty());
-                }
-                member[j].push(c);
-                live[j] += 1;
-                sum[j] += below;
-            }
-            weight.push(below);
-            cliques.push(rest.clone());
-            for j in gone.iter().flat_map(|k| std::mem::take(&mut waiting[*k as usize])) {
-                key[j as usize] = Some((stage[j as usize], 0, j));
-                queue.insert((stage[j as usize], 0, j));
-            }
-            for &j in &rest {
-                let i = j as usize;
-                if let Some(old) = key[i] {
-                    let new = (old.0, degree(i, &member, &cliques, live[i], sum[i]), j);
-                    if new != old {
-                        queue.remove(&old);
-                        queue.insert(new);
-                        key[i] = Some(new);
-                    }
-                }
-            }
-        }
-        out
+        super::quotient::eliminate(self, stage)
     }
 
-    /// Cuts a long and narrow graph at every repeat of its pattern, and the cuts in halves of halves: stages for
-    /// [`Self::eliminate`]. All pieces between cuts then look alike, and so do all pairs of them, which is what lets a
-    /// solver work on several in step: `together` at a time. Pieces have at least `piece` nodes. `None` if the graph is
-    /// not long, or does not repeat.
-    pub fn repeats(&self, together: usize, piece: usize) -> Option<Vec<u32>> {
+    /// Narrow sets of nodes that cut a long and narrow graph at every repeat of its pattern. `None` if it is not long, or does
+    /// not repeat.
+    pub fn repeats(&self) -> Option<Vec<Vec<u32>>> {
         let n = self.sizes.len();
-        let mut member: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for (c, nodes) in self.cliques.iter().enumerate() {
-            nodes.iter().for_each(|k| member[*k as usize].push(c as u32));
-        }
+        let member = Members::new(self);
         let (order, starts) = self.levels(&[0], &member);
         let far = *order.last()?;
         if order.len() < n || n > 12 * starts.len() {
@@ -204,14 +47,21 @@ impl CliqueGraph {
         }
         let starts = [vec![far], self.end(far, &member)];
         let cuts = starts.iter().filter_map(|from| self.repeated_cuts(from, &member));
-        let cuts = cuts.min_by_key(|cuts| (self.rows(&cuts[0]), usize::MAX - cuts.len()))?;
-        let nodes = n / cuts.len();
-        let cuts: Vec<Vec<u32>> = cuts.into_iter().step_by(piece.div_ceil(nodes.max(1))).collect();
+        cuts.min_by_key(|cuts| (self.rows(&cuts[0]), usize::MAX - cuts.len()))
+    }
+
+    /// Cuts at the repeats, and the cuts in halves of halves, as stages for [`Self::eliminate`]. All pieces between cuts then
+    /// look alike, and so do all pairs of them, which is what lets a solver work on several in step: `together` at a time.
+    /// Pieces have at least `piece` nodes.
+    pub fn cut_at(&self, repeats: &[Vec<u32>], together: usize, piece: usize) -> Vec<u32> {
+        let n = self.sizes.len();
+        let nodes = n / repeats.len().max(1);
+        let cuts: Vec<&Vec<u32>> = repeats.iter().step_by(piece.div_ceil(nodes.max(1))).collect();
         let mut stage = vec![0; n];
         let mut cut = |at: usize, depth: u32| cuts[at].iter().for_each(|k| stage[*k as usize] = depth);
         // As many equal runs as can go in step; what does not divide goes to the ends, which differ anyway.
         let rows: usize = self.sizes.iter().map(|s| *s as usize).sum();
-        let Runs { first, length, runs, longer } = equal_runs(cuts.len() - 1, together, rows);
+        let Runs { first, length, runs, longer } = equal_runs(cuts.len().saturating_sub(1), together, rows);
         let mut work = Vec::new();
         let mut low = 0;
         for high in (0..=runs).filter(|_| length > 0).map(|k| first + k * length + k.min(longer)) {
@@ -228,12 +78,12 @@ impl CliqueGraph {
                 work.push((middle + 1, high, depth - 1));
             }
         }
-        Some(stage)
+        stage
     }
 
     /// The narrow end of a long graph near a node. From one corner of a ladder its levels are aslant and wider than need
     /// be: positions along the graph are smoothed until both sides agree, and the end is where few nodes touch the rest.
-    fn end(&self, far: u32, member: &[Vec<u32>]) -> Vec<u32> {
+    fn end(&self, far: u32, member: &Members) -> Vec<u32> {
         const ROUNDS: usize = 30;
         const DEEP: usize = 24;
         let n = self.sizes.len();
@@ -253,7 +103,11 @@ impl CliqueGraph {
             for (m, c) in middle.iter_mut().zip(&self.cliques) {
                 *m = c.iter().map(|k| x[*k as usize]).sum::<f64>() / c.len().max(1) as f64;
             }
-            for (x, m) in x.iter_mut().zip(member).filter(|(_, m)| !m.is_empty()) {
+            for (k, x) in x.iter_mut().enumerate() {
+                let m = member.of(k);
+                if m.is_empty() {
+                    continue;
+                }
                 *x = m.iter().map(|c| middle[*c as usize]).sum::<f64>() / m.len() as f64;
             }
         }
@@ -265,7 +119,7 @@ impl CliqueGraph {
         for p in 0..DEEP.min(n / 4) {
             inside[order[p] as usize] = true;
             let touches = |k: &&u32| {
-                let mut near = member[**k as usize].iter().flat_map(|c| &self.cliques[*c as usize]);
+                let mut near = member.of(**k as usize).iter().flat_map(|c| &self.cliques[*c as usize]);
                 near.any(|j| !inside[*j as usize])
             };
             let edge: Vec<u32> = order[..=p].iter().filter(touches).copied().collect();
@@ -283,7 +137,7 @@ impl CliqueGraph {
     }
 
     /// Narrow sets of nodes that cut the graph into pieces that look alike, from one end to the other.
-    fn repeated_cuts(&self, from: &[u32], member: &[Vec<u32>]) -> Option<Vec<Vec<u32>>> {
+    fn repeated_cuts(&self, from: &[u32], member: &Members) -> Option<Vec<Vec<u32>>> {
         /// Levels on each side that must look the same for two levels to count as repeats.
         const REACH: usize = 32;
         let n = self.sizes.len();
@@ -298,7 +152,7 @@ impl CliqueGraph {
             order[starts[l]..starts[l + 1]].iter().for_each(|k| level[*k as usize] = l as u32);
         }
         let touches = |k: u32, l: u32| {
-            let near = member[k as usize].iter().flat_map(|c| &self.cliques[*c as usize]);
+            let near = member.of(k as usize).iter().flat_map(|c| &self.cliques[*c as usize]);
             near.clone().any(|j| level[*j as usize] == l)
         };
         let narrow: Vec<Vec<u32>> = (0..count)
@@ -316,7 +170,7 @@ impl CliqueGraph {
                 let nodes = &order[starts[l]..starts[l + 1]];
                 let touches: usize = nodes
                     .iter()
-                    .flat_map(|k| &member[*k as usize])
+                    .flat_map(|k| member.of(*k as usize))
                     .map(|c| self.cliques[*c as usize].len())
                     .sum();
                 let cut = mix(narrow[l].len() as u64, self.rows(&narrow[l]));
@@ -359,7 +213,7 @@ impl CliqueGraph {
     }
 
     /// Breadth first from some nodes: the order, and where its levels start and the last one ends.
-    fn levels(&self, from: &[u32], member: &[Vec<u32>]) -> (Vec<u32>, Vec<usize>) {
+    fn levels(&self, from: &[u32], member: &Members) -> (Vec<u32>, Vec<usize>) {
         let mut seen = vec![false; self.sizes.len()];
         let (mut order, mut starts) = (from.to_vec(), vec![0]);
         from.iter().for_each(|k| seen[*k as usize] = true);
@@ -367,7 +221,7 @@ impl CliqueGraph {
         while head < order.len() {
             let end = order.len();
             while head < end {
-                for &j in member[order[head] as usize].iter().flat_map(|c| &self.cliques[*c as usize]) {
+                for &j in member.of(order[head] as usize).iter().flat_map(|c| &self.cliques[*c as usize]) {
                     if !seen[j as usize] {
                         seen[j as usize] = true;
                         order.push(j);
@@ -384,10 +238,7 @@ impl CliqueGraph {
     fn dissect(&self) -> Vec<u32> {
         const LEAF: usize = 24;
         let n = self.sizes.len();
-        let mut member: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for (c, nodes) in self.cliques.iter().enumerate() {
-            nodes.iter().for_each(|k| member[*k as usize].push(c as u32));
-        }
+        let member = Members::new(self);
         let mut stage = vec![0; n];
         // `part[k]`: which piece the node is in; separators leave all pieces.
         let mut part = vec![0u32; n];
@@ -402,7 +253,7 @@ impl CliqueGraph {
             let (mut head, mut end) = (0, 1);
             while head < end {
                 while head < end {
-                    for &c in &member[order[head] as usize] {
+                    for &c in member.of(order[head] as usize) {
                         for &j in &self.cliques[c as usize] {
                             if part[j as usize] == id && seen[j as usize] != stamp {
                                 seen[j as usize] = stamp;
@@ -518,7 +369,7 @@ mod tests {
     fn chains_fill_nothing() {
         let e = chain(200).best();
         assert!(is_permutation(&e.order));
-        assert!(e.below.iter().all(|b| b.len() <= 1));
+        assert!((0..200).all(|k| e.below(k).len() <= 1));
         assert_eq!(e.fill, 200.0 * 6.0 + 199.0 * 9.0);
     }
 
@@ -570,7 +421,7 @@ mod tests {
         }
         cliques.extend((0..n).map(|k| vec![2 * n + k, 3 * n + k]));
         let g = CliqueGraph { sizes: vec![3; 4 * n as usize], cliques, after: Vec::new() };
-        let stage = g.repeats(4, 4).unwrap();
+        let stage = g.cut_at(&g.repeats().unwrap(), 4, 4);
         let top = *stage.iter().max().unwrap();
         let cut: Vec<u32> = (0..4 * n).filter(|k| stage[*k as usize] == top).collect();
         assert_eq!(cut.len(), 5 * 2, "{cut:?}");

@@ -71,6 +71,8 @@ impl Part {
         let local = |s: SolidId| SolidId(solids.partition_point(|t| *t < s) as u32);
         let mut part = Self { joints: joints.to_vec(), springs: springs.to_vec(), ..Self::default() };
         part.mechanism.solids.clear();
+        part.mechanism.solids.reserve(solids.len());
+        part.mechanism.joints.reserve(joints.len());
         for s in &solids {
             let whole = m.solid(*s);
             let mut solid = Solid { mass: whole.mass, pose: whole.pose, ..Solid::new("") };

@@ -86,6 +86,8 @@ impl Rows {
     pub fn fill_motion(&mut self, m: &Mechanism, s: &State, at: f64, rank: impl Fn(JointId) -> Rank) {
         if !self.layout.holds(m, at) {
             self.clear();
+            self.groups.reserve(m.joints().len());
+            self.keys.reserve(m.joints().len());
             for k in 0..m.joints().len() as u32 {
                 self.lay_joint(m, at, JointId(k), &rank);
             }

@@ -149,7 +149,9 @@ impl LinearSolver for SparseDirect {
             let root = ends(g).into_iter().flatten().next().map_or(0, |s| sets.find(s));
             if part_of[root] == usize::MAX {
                 part_of[root] = self.parts.len();
-                self.parts.push(Part::default());
+                // Usually there is one.
+                let room = if self.parts.is_empty() { rows.groups.len() } else { 0 };
+                self.parts.push(Part { groups: Vec::with_capacity(room), ..Part::default() });
             }
             self.parts[part_of[root]].groups.push(*g);
         }

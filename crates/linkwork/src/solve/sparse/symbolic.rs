@@ -1,7 +1,7 @@
 //! Everything about a factorisation that depends on the topology only.
 
 use super::lanes::LANES;
-use super::units::{NONE, Units};
+use super::units::{Draft, NONE, Units};
 use crate::graph::{CliqueGraph, Elimination};
 use crate::rows::Group;
 use std::ops::Range;
@@ -41,10 +41,10 @@ pub(super) struct Front {
     pub first: usize,
     /// Number of pivots.
     pub pivots: usize,
-    /// Rows below the pivots, in elimination order.
-    pub below: Vec<u32>,
-    /// Children, each with the place of its map into this front.
-    pub children: Vec<(u32, u32)>,
+    /// Rows below the pivots: see [`Plan::below`].
+    pub below: Range<usize>,
+    /// Its children: see [`Plan::children`].
+    children: Range<usize>,
     /// Its nodes, in elimination order.
     pub nodes: Range<usize>,
     /// Original entries.
@@ -65,9 +65,12 @@ impl Front {
 }
 
 /// Fronts, and which entries go where, for one elimination order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct Plan<'a> {
+    /// What is eliminated.
+    pub of: &'a Nodes,
     pub fronts: Vec<Front>,
+    below: Vec<u32>,
+    children: Vec<(u32, u32)>,
     pub maps: Vec<u32>,
     pub products: Vec<Product>,
     pub spokes: Vec<Spoke>,
@@ -75,16 +78,6 @@ pub(super) struct Plan {
     pub nodes: Vec<u32>,
     /// Per node: its first position, and how many it takes.
     pub first: Vec<usize>,
-    sizes: Vec<u32>,
-    /// Per movable solid of the island: the groups that touch it, with the side; its number in the mechanism; the node
-    /// of its unknowns if it is a hub.
-    pub touching: Vec<Vec<(u32, u8)>>,
-    pub solids: Vec<u32>,
-    /// Whether it turns: particles do not.
-    pub turns: Vec<bool>,
-    hub_node: Vec<Option<usize>>,
-    /// Per group and side: the movable solid.
-    ends: Vec<[u32; 2]>,
     /// Positions: hub unknowns included.
     pub scalars: usize,
 }
@@ -110,74 +103,61 @@ impl Symbolic {
     /// Of the orders that promise little work, the one that the units make least of.
     pub fn new(shape: &Shape) -> Self {
         let nodes = Nodes::new(shape);
-        let mut best: Option<Self> = None;
+        let mut best: Option<(Draft, f64, f64)> = None;
         for e in nodes.orders() {
-            let units = Units::new(&Plan::new(&nodes, &e), shape);
-            if best.as_ref().is_none_or(|b| units.cost < b.units.cost) {
-                best = Some(Self { units, flops: e.flops, fill: e.fill });
+            let draft = Draft::new(Plan::new(&nodes, &e), shape);
+            if best.as_ref().is_none_or(|(b, ..)| draft.cost < b.cost) {
+                best = Some((draft, e.flops, e.fill));
             }
         }
-        best.unwrap_or_default()
+        best.map(|(draft, flops, fill)| Self { units: draft.units(shape), flops, fill }).unwrap_or_default()
     }
 }
 
-impl Plan {
-    fn new(plan: &Nodes, elimination: &Elimination) -> Self {
-        let n = plan.graph.sizes.len();
+impl<'a> Plan<'a> {
+    fn new(of: &'a Nodes, elimination: &Elimination) -> Self {
+        let n = of.graph.sizes.len();
         let mut out = Plan {
-            sizes: plan.graph.sizes.clone(),
-            touching: plan.touching.clone(),
-            solids: plan.solids.clone(),
-            turns: plan.turns.clone(),
-            hub_node: plan.hub_node.clone(),
-            ends: plan.ends.clone(),
-            ..Self::default()
+            of,
+            fronts: Vec::with_capacity(n),
+            below: Vec::new(),
+            children: Vec::new(),
+            maps: Vec::new(),
+            products: Vec::new(),
+            spokes: Vec::new(),
+            nodes: Vec::new(),
+            first: vec![0; n],
+            scalars: 0,
         };
         if n == 0 {
             return out;
         }
-
-        // Elimination tree, then a postorder in which the largest child comes last (it can be swallowed).
-        let mut position = vec![0u32; n];
-        elimination.order.iter().enumerate().for_each(|(i, k)| position[*k as usize] = i as u32);
-        let parent: Vec<Option<usize>> = (0..n)
-            .map(|k| elimination.below[k].iter().min_by_key(|j| position[**j as usize]).map(|j| *j as usize))
-            .collect();
-        let scalars = |k: usize| plan.graph.sizes[k] as usize;
+        let scalars = |k: usize| of.graph.sizes[k] as usize;
         let below: Vec<usize> =
-            (0..n).map(|k| elimination.below[k].iter().map(|j| scalars(*j as usize)).sum()).collect();
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); n];
-        for &k in &elimination.order {
-            if let Some(p) = parent[k as usize] {
-                children[p].push(k as usize);
-            }
+            (0..n).map(|k| elimination.below(k).iter().map(|j| scalars(*j as usize)).sum()).collect();
+        let tree = Tree::new(elimination, &below);
+        out.nodes = tree.postorder();
+        for &k in &out.nodes {
+            out.first[k as usize] = out.scalars;
+            out.scalars += scalars(k as usize);
         }
-        children.iter_mut().for_each(|c| c.sort_by_key(|k| (below[*k], *k)));
-        let mut post = Vec::with_capacity(n);
-        for &root in elimination.order.iter().filter(|k| parent[**k as usize].is_none()) {
-            let mut stack = vec![(root as usize, 0)];
-            while let Some((k, next)) = stack.pop() {
-                if let Some(&c) = children[k].get(next) {
-                    stack.push((k, next + 1));
-                    stack.push((c, 0));
-                } else {
-                    post.push(k);
-                }
-            }
-        }
-        let mut first = vec![0usize; n];
-        for &k in &post {
-            first[k] = out.scalars;
-            out.scalars += scalars(k);
-        }
+        let front_of = out.find_fronts(elimination, &tree, &below);
+        out.connect_fronts();
+        out.place_entries(&front_of);
+        out
+    }
 
+    /// Supernodes: a node swallows the front that ends right before it when that is its child and few zeros result. Tells the
+    /// front of each node.
+    fn find_fronts(&mut self, elimination: &Elimination, tree: &Tree, below: &[usize]) -> Vec<usize> {
+        let scalars = |k: usize| self.of.graph.sizes[k] as usize;
         let entries = |k: usize| scalars(k) * (scalars(k) + 1) / 2 + scalars(k) * below[k];
-        // Supernodes: a node swallows the front that ends right before it when that is its child and few zeros result.
-        let mut front_of = vec![0usize; n];
-        for (i, &k) in post.iter().enumerate() {
-            let swallow = out.fronts.last().is_some_and(|f| {
-                let chain = children[k].last().is_some_and(|c| front_of[*c] == out.fronts.len() - 1);
-                if !chain || f.first + f.pivots != first[k] {
+        let mut front_of = vec![0usize; below.len()];
+        for (i, k) in self.nodes.iter().map(|k| *k as usize).enumerate() {
+            let swallow = self.fronts.last().is_some_and(|f| {
+                let chain =
+                    tree.children(k).last().is_some_and(|c| front_of[*c as usize] == self.fronts.len() - 1);
+                if !chain || f.first + f.pivots != self.first[k] {
                     return false;
                 }
                 let pivots = f.pivots + scalars(k);
@@ -186,45 +166,51 @@ impl Plan {
                 pivots + below[k] <= SMALL_FRONT || ((stored as f64) < ZEROS * needed as f64 && pivots <= 256)
             });
             if !swallow {
-                out.fronts.push(Front { first: first[k], ..Front::default() });
+                let start = self.below.len();
+                self.fronts.push(Front { first: self.first[k], below: start..start, ..Front::default() });
             }
-            let index = out.fronts.len() - 1;
+            let index = self.fronts.len() - 1;
             front_of[k] = index;
-            let front = &mut out.fronts[index];
+            let front = &mut self.fronts[index];
             front.pivots += scalars(k);
             front.entries += entries(k);
             front.nodes = if swallow { front.nodes.start..i + 1 } else { i..i + 1 };
-            // `below` for now holds the rows of the node swallowed last; its child's are among them and itself.
-            front.below = elimination.below[k]
-                .iter()
-                .flat_map(|j| {
-                    (first[*j as usize]..first[*j as usize] + scalars(*j as usize)).map(|x| x as u32)
-                })
-                .collect();
-            front.below.sort_unstable();
+            // For now the rows of the node swallowed last; its child's are among them and itself.
+            self.below.truncate(front.below.start);
+            for j in elimination.below(k).iter().map(|j| *j as usize) {
+                self.below.extend((self.first[j]..self.first[j] + scalars(j)).map(|x| x as u32));
+            }
+            front.below.end = self.below.len();
+            self.below[front.below.clone()].sort_unstable();
         }
-        out.nodes = post.iter().map(|k| *k as u32).collect();
-        out.connect_fronts();
-        out.place_entries(plan, &first, &front_of);
-        out.first = first;
-        out
+        front_of
+    }
+
+    /// Rows below the pivots of a front, in elimination order.
+    pub fn below(&self, front: usize) -> &[u32] {
+        &self.below[self.fronts[front].below.clone()]
+    }
+
+    /// Children of a front, each with the place of its map into it.
+    pub fn children(&self, front: usize) -> &[(u32, u32)] {
+        &self.children[self.fronts[front].children.clone()]
     }
 
     /// The movable solids of a node, by number; a hub's unknowns have none.
     pub fn ends(&self, shape: &Shape, node: usize) -> [u32; 2] {
-        if node < shape.groups.len() { self.ends[node] } else { [NONE; 2] }
+        if node < shape.groups.len() { self.of.ends[node] } else { [NONE; 2] }
     }
 
     /// Sides of a node that enter its diagonal block.
     pub fn own(&self, shape: &Shape, node: usize) -> u8 {
         let ends = self.ends(shape, node);
-        let enters = |s: u32| s != NONE && self.hub_node[s as usize].is_none();
+        let enters = |s: u32| s != NONE && self.of.hub_node[s as usize].is_none();
         u8::from(enters(ends[0])) | u8::from(enters(ends[1])) << 1
     }
 
     /// Rows of a node.
     pub fn size(&self, node: u32) -> u32 {
-        self.sizes[node as usize]
+        self.of.graph.sizes[node as usize]
     }
 
     /// The node whose rows start at a position.
@@ -238,44 +224,58 @@ impl Plan {
         for (f, front) in self.fronts.iter().enumerate() {
             owner[front.first..front.first + front.pivots].fill(f as u32);
         }
-        self.fronts.iter().map(|f| f.below.first().map(|b| owner[*b as usize] as usize)).collect()
+        let first = |f: usize| self.below(f).first().map(|b| owner[*b as usize] as usize);
+        (0..self.fronts.len()).map(first).collect()
     }
 
     /// Where each child's rows are in its parent's front.
     fn connect_fronts(&mut self) {
         let parents = self.parents();
+        let mut count = vec![0; self.fronts.len()];
+        parents.iter().flatten().for_each(|p| count[*p] += 1);
+        let mut start = 0;
+        for (front, count) in self.fronts.iter_mut().zip(count) {
+            front.children = start..start;
+            start += count;
+        }
+        self.children.resize(start, (0, 0));
         for (f, parent) in parents.iter().enumerate() {
             let Some(p) = *parent else { continue };
             let start = self.maps.len() as u32;
-            let mut at = 0;
-            for &b in &self.fronts[f].below {
-                let front = &self.fronts[p];
-                let b = b as usize;
+            let front = &self.fronts[p];
+            let mut at = front.below.start;
+            for b in self.below[self.fronts[f].below.clone()].iter().map(|b| *b as usize) {
                 let row = if b < front.first + front.pivots {
                     b - front.first
                 } else {
-                    while front.below[at] as usize != b {
+                    while self.below[at] as usize != b {
                         at += 1;
                     }
-                    front.pivots + at
+                    front.pivots + at - front.below.start
                 };
                 self.maps.push(row as u32);
             }
-            self.fronts[p].children.push((f as u32, start));
+            let children = &mut self.fronts[p].children;
+            self.children[children.end] = (f as u32, start);
+            children.end += 1;
         }
     }
 
     /// Where the original entries go.
-    fn place_entries(&mut self, plan: &Nodes, first: &[usize], front_of: &[usize]) {
+    fn place_entries(&mut self, front_of: &[usize]) {
+        let (plan, first) = (self.of, &self.first);
         // (front, product) and (front, spoke), then grouped by front.
-        let mut products: Vec<(usize, Product)> = Vec::new();
+        let pairs =
+            |(of, hub): (&Vec<_>, &Option<_>)| if hub.is_none() { of.len() * (of.len() - 1) / 2 } else { 0 };
+        let count = plan.touching.iter().zip(&plan.hub_node).map(pairs).sum();
+        let mut products: Vec<(usize, Product)> = Vec::with_capacity(count);
         let mut spokes: Vec<(usize, Spoke)> = Vec::new();
-        let row_in = |fronts: &[Front], f: usize, scalar: usize| -> u32 {
-            let front = &fronts[f];
+        let row_in = |f: usize, scalar: usize| -> u32 {
+            let front = &self.fronts[f];
             if scalar < front.first + front.pivots {
                 (scalar - front.first) as u32
             } else {
-                (front.pivots + front.below.partition_point(|b| (*b as usize) < scalar)) as u32
+                (front.pivots + self.below(f).partition_point(|b| (*b as usize) < scalar)) as u32
             }
         };
         for (solid, touching) in plan.touching.iter().enumerate() {
@@ -285,7 +285,7 @@ impl Plan {
                     let hub_is_column = first[h] < first[a as usize];
                     let (col, row) = if hub_is_column { (h, a as usize) } else { (a as usize, h) };
                     let f = front_of[col];
-                    let at = (row_in(&self.fronts, f, first[row]), row_in(&self.fronts, f, first[col]));
+                    let at = (row_in(f, first[row]), row_in(f, first[col]));
                     spokes.push((f, Spoke { a: (a, side_a), at, hub_is_column }));
                     continue;
                 }
@@ -298,41 +298,113 @@ impl Plan {
                         ((b, side_b), (a, side_a))
                     };
                     let f = front_of[lo.0 as usize];
-                    let at = (
-                        row_in(&self.fronts, f, first[hi.0 as usize]),
-                        row_in(&self.fronts, f, first[lo.0 as usize]),
-                    );
+                    let at = (row_in(f, first[hi.0 as usize]), row_in(f, first[lo.0 as usize]));
                     products.push((f, Product { a: hi, b: lo, at }));
                 }
             }
         }
-        products.sort_by_key(|(f, p)| (*f, p.at.1, p.at.0));
-        spokes.sort_by_key(|(f, p)| (*f, p.at.1, p.at.0));
-        let (mut p, mut s) = (0, 0);
+        let fronts = self.fronts.len();
+        let (products, of_products) = by_front(fronts, products, |p| (p.at.1, p.at.0));
+        let (spokes, of_spokes) = by_front(fronts, spokes, |s| (s.at.1, s.at.0));
         for (f, front) in self.fronts.iter_mut().enumerate() {
-            let (p0, s0) = (p, s);
-            while p < products.len() && products[p].0 == f {
-                p += 1;
-            }
-            while s < spokes.len() && spokes[s].0 == f {
-                s += 1;
-            }
-            front.products = p0..p;
-            front.spokes = s0..s;
+            front.products = of_products[f]..of_products[f + 1];
+            front.spokes = of_spokes[f]..of_spokes[f + 1];
         }
-        self.products = products.into_iter().map(|p| p.1).collect();
-        self.spokes = spokes.into_iter().map(|s| s.1).collect();
+        (self.products, self.spokes) = (products, spokes);
+    }
+}
+
+/// Sorts by front, and within one by place; what has one place stays in order. Tells where those of each front start.
+fn by_front<T: Copy>(
+    fronts: usize,
+    all: Vec<(usize, T)>,
+    place: impl Fn(&T) -> (u32, u32),
+) -> (Vec<T>, Vec<usize>) {
+    let mut start = vec![0; fronts + 1];
+    all.iter().for_each(|(f, _)| start[f + 1] += 1);
+    (0..fronts).for_each(|f| start[f + 1] += start[f]);
+    let mut next = start.clone();
+    let Some((_, first)) = all.first() else { return (Vec::new(), start) };
+    let mut out = vec![*first; all.len()];
+    for (f, t) in &all {
+        out[next[*f]] = *t;
+        next[*f] += 1;
+    }
+    for f in 0..fronts {
+        out[start[f]..start[f + 1]].sort_by_key(&place);
+    }
+    (out, start)
+}
+
+/// The elimination tree.
+struct Tree {
+    roots: Vec<u32>,
+    children: Vec<u32>,
+    /// Where those of each node start, and the last ones end.
+    start: Vec<usize>,
+}
+
+impl Tree {
+    /// The largest child (`below`) comes last: it can be swallowed.
+    fn new(e: &Elimination, below: &[usize]) -> Self {
+        let n = below.len();
+        let mut position = vec![0u32; n];
+        e.order.iter().enumerate().for_each(|(i, k)| position[*k as usize] = i as u32);
+        let parent = |k: &u32| e.below(*k as usize).iter().copied().min_by_key(|j| position[*j as usize]);
+        let parents: Vec<Option<u32>> = e.order.iter().map(parent).collect();
+        let mut start = vec![0; n + 1];
+        parents.iter().flatten().for_each(|p| start[*p as usize + 1] += 1);
+        (0..n).for_each(|k| start[k + 1] += start[k]);
+        let mut next = start.clone();
+        let (mut roots, mut children) = (Vec::new(), vec![0; start[n]]);
+        for (k, parent) in e.order.iter().zip(&parents) {
+            match *parent {
+                Some(p) => {
+                    children[next[p as usize]] = *k;
+                    next[p as usize] += 1;
+                }
+                None => roots.push(*k),
+            }
+        }
+        for k in 0..n {
+            children[start[k]..start[k + 1]].sort_unstable_by_key(|k| (below[*k as usize], *k));
+        }
+        Self { roots, children, start }
+    }
+
+    fn children(&self, node: usize) -> &[u32] {
+        &self.children[self.start[node]..self.start[node + 1]]
+    }
+
+    fn postorder(&self) -> Vec<u32> {
+        let mut post = Vec::with_capacity(self.start.len() - 1);
+        let mut stack = Vec::new();
+        for &root in &self.roots {
+            stack.push((root, 0));
+            while let Some((k, next)) = stack.pop() {
+                if let Some(&c) = self.children(k as usize).get(next) {
+                    stack.push((k, next + 1));
+                    stack.push((c, 0));
+                } else {
+                    post.push(k);
+                }
+            }
+        }
+        post
     }
 }
 
 /// The unknowns: one node per row group, then one per hub.
-struct Nodes {
+pub(super) struct Nodes {
     graph: CliqueGraph,
-    /// Per movable solid (compact): the groups that touch it, with the side.
-    touching: Vec<Vec<(u32, u8)>>,
-    solids: Vec<u32>,
-    turns: Vec<bool>,
+    /// Per movable solid of the island: the groups that touch it, with the side; its number in the mechanism; the node
+    /// of its unknowns if it is a hub.
+    pub touching: Vec<Vec<(u32, u8)>>,
+    pub solids: Vec<u32>,
+    /// Whether it turns: particles do not.
+    pub turns: Vec<bool>,
     hub_node: Vec<Option<usize>>,
+    /// Per group and side: the movable solid.
     ends: Vec<[u32; 2]>,
 }
 
@@ -343,10 +415,11 @@ impl Nodes {
             return Vec::new();
         }
         let mut out = vec![self.graph.best()];
-        for piece in [4, 8] {
-            if let Some(stage) = self.graph.repeats(LANES, piece) {
-                out.push(self.graph.eliminate(&stage));
-            }
+        if let Some(repeats) = self.graph.repeats() {
+            let stages = [4, 8].map(|piece| self.graph.cut_at(&repeats, LANES, piece));
+            // Long patterns are cut at the same places either way.
+            let few = if stages[0] == stages[1] { 1 } else { 2 };
+            out.extend(stages[..few].iter().map(|stage| self.graph.eliminate(stage)));
         }
         out
     }

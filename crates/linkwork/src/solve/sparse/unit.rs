@@ -153,8 +153,6 @@ pub(crate) struct Units {
     /// Fronts taken one by one, for the scratch they need.
     pub largest_front: usize,
     pub largest_scaled: usize,
-    /// Predicted nanoseconds: only to choose between orders.
-    pub cost: f64,
 }
 
 /// Packs that one thread works on, one after the other.

@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::symbolic::{Plan, Shape};
 pub(crate) use super::unit::{Child, Node, Product, Room, Seat, Spoke, Step, Task, Unit, Units};
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// None.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -21,12 +22,42 @@ pub(crate) const LARGE: usize = 40;
 
 /// Nanoseconds a front and a multiplication of a pack, roughly.
 const PACKED: [f64; 2] = [90.0, 0.5];
+/// The same of a front by itself.
+const SINGLE: [f64; 2] = [130.0, 0.3];
 /// Nanoseconds that a task should take, at least: handing one over costs a few thousand.
 const TASK: f64 = 2e4;
 /// More tasks than this would serve nobody.
 const MOST_TASKS: f64 = 64.0;
 /// Nanoseconds of all tasks above which waking another thread pays.
 const WORTH_THREADS: f64 = 2e5;
+
+/// A quick hash of lists of small numbers, eight bytes at a time.
+struct Words(u64);
+
+impl Default for Words {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Words {
+    fn write(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(8) {
+            let mut whole = [0; 8];
+            whole[..word.len()].copy_from_slice(word);
+            self.write_u64(u64::from_le_bytes(whole));
+        }
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// Which subtree of which unit a front is in.
 #[derive(Clone, Copy, PartialEq)]
@@ -37,16 +68,50 @@ struct Owner {
 
 const REST: Owner = Owner { pack: NONE, lane: NONE };
 
-impl Units {
-    pub(super) fn new(plan: &Plan, shape: &Shape) -> Self {
-        let mut builder = Builder::new(plan, shape);
+/// What could be made of an elimination order: which subtrees go in step, and what that costs. Most of the work is laying it
+/// out, which is done for the order that is picked.
+pub(super) struct Draft<'a> {
+    plan: Plan<'a>,
+    owner: Vec<Owner>,
+    packs: Vec<Vec<usize>>,
+    /// Predicted nanoseconds: only to choose between orders.
+    pub cost: f64,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(plan: Plan<'a>, shape: &Shape) -> Self {
+        let mut builder = Builder::new(&plan, shape);
         let packs = builder.choose();
-        builder.build(packs)
+        let owner = builder.owner;
+        let step = |f: usize| step_of(&plan, f);
+        let lane = |(k, pack): (usize, &Vec<usize>)| {
+            // The first lane: all fronts of the subtree of its root, which ends with it.
+            let root = pack[0];
+            let own = Owner { pack: k as u32, lane: 0 };
+            let first = (0..=root).rev().take_while(|f| owner[*f] == own).last().unwrap_or(root);
+            cost(&(first..=root).map(step).collect::<Vec<_>>(), PACKED)
+        };
+        let rest: Vec<Step> = (0..plan.fronts.len()).filter(|f| owner[*f] == REST).map(step).collect();
+        let cost = packs.iter().enumerate().map(lane).sum::<f64>() + cost(&rest, SINGLE);
+        Self { plan, owner, packs, cost }
+    }
+
+    /// Lays it out.
+    pub fn units(self, shape: &Shape) -> Units {
+        let mut builder = Builder::new(&self.plan, shape);
+        builder.owner = self.owner;
+        builder.build(self.packs)
     }
 }
 
+/// Size of a front, for what it costs.
+fn step_of(plan: &Plan, front: usize) -> Step {
+    let front = &plan.fronts[front];
+    Step { pivots: front.pivots as u32, rows: front.below.len() as u32, ..Step::default() }
+}
+
 struct Builder<'a> {
-    plan: &'a Plan,
+    plan: &'a Plan<'a>,
     shape: &'a Shape<'a>,
     owner: Vec<Owner>,
     /// Per position of the elimination order: place in its unit.
@@ -58,13 +123,13 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(plan: &'a Plan, shape: &'a Shape) -> Self {
+    fn new(plan: &'a Plan<'a>, shape: &'a Shape) -> Self {
         Self {
             plan,
             shape,
             owner: vec![REST; plan.fronts.len()],
             local: vec![0; plan.scalars],
-            number: vec![NONE; plan.touching.len()],
+            number: vec![NONE; plan.of.touching.len()],
             task_of: Vec::new(),
         }
     }
@@ -139,15 +204,15 @@ impl<'a> Builder<'a> {
     /// Per front: the kind of its subtree (`NONE`: not to be packed), and how many fronts it has.
     fn kinds(&self) -> (Vec<u32>, Vec<u32>) {
         let plan = self.plan;
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut known: HashMap<Vec<u32>, u32, BuildHasherDefault<Words>> = HashMap::default();
         let mut kinds = vec![NONE; plan.fronts.len()];
         let mut sizes = vec![1u32; plan.fronts.len()];
         let mut key = Vec::new();
         for (f, front) in plan.fronts.iter().enumerate() {
-            sizes[f] += front.children.iter().map(|c| sizes[c.0 as usize]).sum::<u32>();
+            sizes[f] += plan.children(f).iter().map(|c| sizes[c.0 as usize]).sum::<u32>();
             let groups = self.shape.groups.len();
             let hub = front.nodes.clone().any(|k| plan.nodes[k] as usize >= groups);
-            let whole = front.children.iter().all(|c| kinds[c.0 as usize] != NONE);
+            let whole = plan.children(f).iter().all(|c| kinds[c.0 as usize] != NONE);
             if hub || !whole || front.size() > LARGE {
                 continue;
             }
@@ -155,7 +220,7 @@ impl<'a> Builder<'a> {
             key.extend([front.pivots as u32, front.below.len() as u32, front.nodes.len() as u32]);
             for k in front.nodes.clone() {
                 let node = plan.nodes[k] as usize;
-                let end = |s: u32| if s == NONE { 0 } else { 1 + u32::from(plan.turns[s as usize]) };
+                let end = |s: u32| if s == NONE { 0 } else { 1 + u32::from(plan.of.turns[s as usize]) };
                 let [a, b] = plan.ends(self.shape, node).map(end);
                 let own = u32::from(plan.own(self.shape, node));
                 key.push(self.shape.groups[node].count as u32 | own << 8 | a << 10 | b << 12);
@@ -169,8 +234,8 @@ impl<'a> Builder<'a> {
             for t in &plan.spokes[front.spokes.clone()] {
                 key.extend([t.at.0, t.at.1, u32::from(t.a.1) | plan.size(t.a.0) << 1]);
             }
-            for &(child, map) in &front.children {
-                let rows = plan.fronts[child as usize].below.len();
+            for &(child, map) in plan.children(f) {
+                let rows = plan.below(child as usize).len();
                 key.extend([kinds[child as usize], rows as u32]);
                 key.extend(&plan.maps[map as usize..map as usize + rows]);
             }
@@ -213,9 +278,9 @@ impl<'a> Builder<'a> {
         let (task_of, total) = self.deal(&fronts);
         self.task_of = task_of;
         out.worth_threads = total > WORTH_THREADS;
-        let mut touched = vec![0u32; plan.touching.len()];
+        let mut touched = vec![0u32; plan.of.touching.len()];
         // The rest numbers its solids first, so that packs know where theirs are shared.
-        let mut home = vec![NONE; plan.touching.len()];
+        let mut home = vec![NONE; plan.of.touching.len()];
         let mut homes = Vec::new();
         let mut own_updates = Pool::default();
         for (pack, lanes) in fronts.iter().enumerate() {
@@ -243,7 +308,7 @@ impl<'a> Builder<'a> {
                 let count = unit.solids.len() / LANES;
                 for local in 0..count {
                     let solid = unit.solids[local * LANES + lane] as usize;
-                    let inside = touched[solid] as usize == plan.touching[solid].len();
+                    let inside = touched[solid] as usize == plan.of.touching[solid].len();
                     if !inside && !unit.shared.contains(&(local as u32)) {
                         unit.shared.push(local as u32);
                     }
@@ -277,9 +342,9 @@ impl<'a> Builder<'a> {
         out.single.updates = own_updates.len;
         for unit in out.tasks.iter_mut().flat_map(|t| &mut t.packs) {
             // Numbers of solids become those of the mechanism.
-            unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
+            unit.solids.iter_mut().for_each(|s| *s = plan.of.solids[*s as usize]);
         }
-        rest_unit.solids.iter_mut().for_each(|s| *s = plan.solids[*s as usize]);
+        rest_unit.solids.iter_mut().for_each(|s| *s = plan.of.solids[*s as usize]);
         for home in out.tasks.iter_mut().flat_map(|t| &mut t.packs).flat_map(|u| &mut u.shared_home) {
             *home = rest_unit.seats[*home as usize].motion;
         }
@@ -288,17 +353,12 @@ impl<'a> Builder<'a> {
             out.largest_scaled = out.largest_scaled.max(s.size() * (s.pivots as usize).min(256));
         }
         out.rest = rest_unit;
-        let packs = out.tasks.iter().flat_map(|t| &t.packs);
-        out.cost = packs.map(|u| cost(&u.steps, PACKED)).sum::<f64>() + cost(&out.rest.steps, [130.0, 0.3]);
         out
     }
 
     /// Which task each pack goes to, neighbours together, and predicted nanoseconds of all.
     fn deal(&self, fronts: &[Vec<Vec<usize>>]) -> (Vec<u32>, f64) {
-        let step = |f: &usize| {
-            let front = &self.plan.fronts[*f];
-            Step { pivots: front.pivots as u32, rows: front.below.len() as u32, ..Step::default() }
-        };
+        let step = |f: &usize| step_of(self.plan, *f);
         let costs: Vec<f64> =
             fronts.iter().map(|lanes| cost(&lanes[0].iter().map(step).collect::<Vec<_>>(), PACKED)).collect();
         let total: f64 = costs.iter().sum();
@@ -331,7 +391,7 @@ impl<'a> Builder<'a> {
         let packed = width > 1;
         let own = if packed { self.owner[roots[0]] } else { REST };
         // Rows of ancestors.
-        let outside: &[u32] = if packed { &plan.fronts[roots[0]].below } else { &[] };
+        let outside: &[u32] = if packed { plan.below(roots[0]) } else { &[] };
         let end = roots.first().filter(|_| packed).map_or(usize::MAX, |r| plan.fronts[*r].end());
         let (local, scalars) = (&self.local, unit.scalars);
         let place = |pos: usize| -> u32 {
@@ -348,8 +408,8 @@ impl<'a> Builder<'a> {
         for &f in &lanes[0] {
             let front = &plan.fronts[f];
             let n = front.size();
-            for &(child, map) in &front.children {
-                let c = &plan.fronts[child as usize];
+            for &(child, map) in plan.children(f) {
+                let rows = plan.below(child as usize).len();
                 let owner = self.owner[child as usize];
                 let (lane, task) =
                     if owner == own { (NONE, NONE) } else { (owner.lane, self.task_of[owner.pack as usize]) };
@@ -357,10 +417,10 @@ impl<'a> Builder<'a> {
                     lane,
                     task,
                     update: updates[child as usize],
-                    rows: c.below.len() as u32,
+                    rows: rows as u32,
                     map: unit.maps.len() as u32,
                 });
-                unit.maps.extend(&plan.maps[map as usize..map as usize + c.below.len()]);
+                unit.maps.extend(&plan.maps[map as usize..map as usize + rows]);
             }
             for t in &plan.products[front.products.clone()] {
                 let (a, b) = (plan.first[t.a.0 as usize], plan.first[t.b.0 as usize]);
@@ -402,9 +462,9 @@ impl<'a> Builder<'a> {
             let rows = front.below.len();
             let update = pool.take(rows * rows);
             updates[f] = update as u32;
-            for &(child, _) in &front.children {
+            for &(child, _) in plan.children(f) {
                 if self.owner[child as usize] == own {
-                    let rows = plan.fronts[child as usize].below.len();
+                    let rows = plan.below(child as usize).len();
                     pool.release(updates[child as usize] as usize, rows * rows);
                 }
             }
@@ -420,7 +480,7 @@ impl<'a> Builder<'a> {
                 products: unit.products.len() as u32,
                 spokes: unit.spokes.len() as u32,
             });
-            unit.below.extend(front.below.iter().map(|b| place(*b as usize)));
+            unit.below.extend(plan.below(f).iter().map(|b| place(*b as usize)));
             room.panels += n * front.pivots;
         }
         unit.own_nodes = unit.nodes.len();
@@ -441,7 +501,7 @@ impl<'a> Builder<'a> {
                 }
                 continue;
             }
-            let below: &[u32] = if packed { &plan.fronts[roots[real]].below } else { &[] };
+            let below: &[u32] = if packed { plan.below(roots[real]) } else { &[] };
             for (i, b) in below.iter().enumerate() {
                 unit.outside[i * width + lane] = self.local[*b as usize];
             }
@@ -490,7 +550,7 @@ impl<'a> Builder<'a> {
         (unit.columns, unit.roots, unit.motions) = (room.columns, room.roots, room.motions..room.motions);
         let mut roots = 0;
         for solids in unit.solids.chunks_exact(width) {
-            let turns = self.plan.turns[solids[0] as usize];
+            let turns = self.plan.of.turns[solids[0] as usize];
             let seat = Seat { motion: unit.motions.len() as u32, root: roots, turns };
             unit.motions.end += seat.threes();
             roots += if turns { 7 } else { 1 };
