@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// Takes steps of equal length, as fast as the machine can. A start with open gaps is assembled first. The report tells
 /// gaps, energy and momentum over the run, the time per step, the reactions of the joints at the end, and ends with a
 /// word: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and it went on), `energy` (something
-/// gained or lost more energy than the method documents, and no motor with a speed nor trajectory drives it), `stopped`
+/// gained or lost more energy than the method documents, motors counted, and no trajectory drives it), `stopped`
 /// (missed, with --on-miss stop; the state is
 /// saved) or `rejected` (a step could not be taken; the state is the one before it). Ctrl+C ends it with the report and the
 /// recordings so far, and the word `stopped`; a second one ends it at once.
