@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// Takes steps of equal length, as fast as the machine can. If the scene starts with open gaps, it is assembled first.
 /// The report shows gaps, energy and momentum over the run, the time per step, the joint reactions at the end, and one of
 /// these outcomes: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and the run continued), `energy`
-/// (something gained or lost more energy than the method documents, although no speed motor or trajectory drives it),
+/// (something gained or lost more energy than the method documents, the work of motors included, although no trajectory drives it),
 /// `stopped` (missed, with --on-miss stop; the state is saved) or `rejected` (a step could not be taken; the state is the
 /// one before it). Ctrl+C stops the run, reports it as `stopped` and keeps the recordings so far; a second Ctrl+C quits
 /// immediately.

@@ -1,6 +1,8 @@
 //! Blows within a step: off the centre, and on what stands before something else. Closed forms, a population.
 
+use crate::common::{Energies, Faults, read, start, text};
 use linkwork::material::Material;
+use linkwork::math::Random;
 use linkwork::{Mechanism, PlacedShape, Solid, SolidId, State, StepConfig, Vector, Workspace, step};
 
 const RADIUS: f64 = 0.03;
@@ -158,4 +160,85 @@ fn what_bounces_without_friction_keeps_its_energy() {
     }
     assert!(hits > 150, "{hits}");
     faults.done(400);
+}
+
+/// A box, bar or coin that bounces on a floor without friction, thrown and spun at random: its size, and its scene.
+fn spun(random: &mut Random) -> (f64, String) {
+    let mut between = |low: f64, high: f64| low + (0.5 + 0.5 * random.signed()) * (high - low);
+    let size = 10_f64.powf(between(-2.0, 1.0));
+    let shape = match between(0.0, 4.0) as usize {
+        0 => format!("cylinder {} {} axis 0 1 0", 0.5 * size, size * between(0.1, 0.4)),
+        1 => format!("capsule {} from 0 {} 0 to 0 {} 0", 0.2 * size, -0.3 * size, 0.3 * size),
+        _ => format!(
+            "box {} {} {}",
+            size * between(0.3, 1.0),
+            size * between(0.3, 1.0),
+            size * between(0.3, 1.0)
+        ),
+    };
+    let rate = (9.81 / size).sqrt();
+    let spin = [0; 3].map(|_| between(-1.0, 1.0) * rate * between(0.5, 8.0));
+    let text = format!(
+        "material m: friction 0; restitution 1; end
+        solid floor: kernel fixed; shape box {wide} {size} {wide} at 0 {} 0; material m; end
+        solid thing: shape {shape}; mass 1; at 0 {} 0; turn {} {} {} {} deg; spin {} {} {}; material m; end",
+        -0.5 * size,
+        size * between(0.9, 1.3),
+        between(-1.0, 1.0),
+        between(-1.0, 1.0),
+        between(-1.0, 1.0),
+        between(0.0, 180.0),
+        spin[0],
+        spin[1],
+        spin[2],
+        wide = 400.0 * size
+    );
+    (size, text)
+}
+
+/// Corners come round within a step. What was thrown back at the pose of its end, with the momentum of its start, had another
+/// energy: boxes gained up to a third of it in 600 steps, and told so.
+#[test]
+fn what_bounces_and_spins_gains_nothing() {
+    let mut random = Random::new(77);
+    let (mut faults, mut rises) = (Faults::new(), 0.0);
+    const THROWS: usize = 30;
+    for k in 0..THROWS {
+        let (size, text) = spun(&mut random);
+        let m = read(&text);
+        // About a radian of turn a step for the fastest.
+        let c = StepConfig { dt: (10.0 * size).sqrt() / 60.0, ..StepConfig::default() };
+        let (mut s, mut w) = (start(&m), Workspace::new());
+        let mut energies = Energies::new(&m, &s);
+        for _ in 0..400 {
+            step(&m, &mut s, &mut w, &c);
+            energies.see(&m, &s);
+        }
+        rises += energies.gain / energies.range() / THROWS as f64;
+        faults
+            .check(energies.gain <= 0.1 * energies.range(), || format!("{k}: {}\n{text}", energies.words()));
+    }
+    faults.check(rises <= 0.01, || format!("{rises:.2e} of the energy in the mean"));
+    faults.done(THROWS + 1);
+}
+
+/// The linkage that a hammer strikes rises by 3 of 773 J on its way. No blow makes that: it is the swing of a method of second
+/// order where the hammer turns fast, and goes with the square of the step.
+#[test]
+fn the_struck_four_bar_swings_by_the_square_of_the_step() {
+    let m = read(&crate::common::text("hammer"));
+    let rise = |rate: f64| {
+        let c = StepConfig { dt: 1.0 / rate, ..StepConfig::default() };
+        let (mut s, mut w) = (start(&m), Workspace::new());
+        let (mut least, mut rise) = (f64::INFINITY, 0.0_f64);
+        for _ in 0..(1.4 * rate) as usize {
+            step(&m, &mut s, &mut w, &c);
+            let now = linkwork::measure::energy(&m, &s).total();
+            least = least.min(now);
+            rise = rise.max(now - least);
+        }
+        rise
+    };
+    let rises = [60.0, 120.0, 240.0].map(rise);
+    assert!(rises[0] < 4.0 && rises[1] < 0.35 * rises[0] && rises[2] < 0.35 * rises[1], "{rises:?}");
 }

@@ -3,7 +3,8 @@
 
 use crate::common::*;
 use linkwork::formats::snapshot;
-use linkwork::measure::energy;
+use linkwork::math::Random;
+use linkwork::measure::{energy, momentum};
 use linkwork::{
     Frame, Joint, JointId, Mechanism, Method, Solid, SolidId, Spring, State, StepConfig, Vector, Workspace,
     step,
@@ -343,4 +344,59 @@ fn f10_a_ball_joint_gives_way_beyond_its_force() {
         });
     }
     faults.done(3);
+}
+
+/// Two arms in a row; the second one flies against its stop, which takes the first one along.
+fn arms(random: &mut Random, more: impl Fn(f64) -> String, gravity: f64) -> String {
+    let mut between = |low: f64, high: f64| low + (0.5 + 0.5 * random.signed()) * (high - low);
+    let (length, mass) = (10_f64.powf(between(-2.0, 2.0)), 10_f64.powf(between(-0.5, 0.5)));
+    let (other, spin) = (length * between(0.3, 1.0), between(8.0, 20.0) / length.sqrt());
+    format!(
+        "scene gravity 0 {} 0; end
+        solid one: shape box {length} {w} {w}; mass {mass}; at {} 0 0; end
+        joint a: pin; object2 one; at 0 0 0 axis 0 0 1; {}; end
+        solid two: shape box {other} {w} {w}; mass 1; at {} 0 0; velocity 0 {} 0; spin 0 0 {spin}; end
+        joint b: pin; object1 one; object2 two; at {length} 0 0 axis 0 0 1; limit r1 -3 {}; end",
+        gravity,
+        0.5 * length,
+        more(length),
+        length + 0.5 * other,
+        0.5 * other * spin,
+        between(0.3, 1.5),
+        w = 0.05 * length,
+    )
+}
+
+/// `reduced` took the speeds that a blow forbids away by equalities: a motor of a hundredth of a newton stopped everything
+/// (angular momentum 6.7 to 0), and the stop that an arm rested on held it back.
+#[test]
+fn reduced_takes_blows_without_help() {
+    let mut random = Random::new(12);
+    let mut faults = Faults::new();
+    for k in 0..20 {
+        let drive = if k % 2 == 0 { "speed 0" } else { "to 0" };
+        let motor = |l: f64| format!("drive r1 {drive} max-force {}", 1e-3 * l);
+        for (what, scene) in [
+            ("motor", arms(&mut random, motor, 0.0)),
+            ("stop", arms(&mut random, |_| "limit r1 0 2".to_owned(), -1.0)),
+        ] {
+            let m = read(&scene);
+            let (mut after, mut first) = (Vec::new(), 0.0_f64);
+            for (method, cut) in [(Method::Reduced, 1), (Method::Variational, 4)] {
+                let span = m.solids()[1].extent().sqrt();
+                let c = StepConfig { method, dt: span / (60 * cut) as f64, ..StepConfig::default() };
+                let (mut s, mut w) = (State::new(&m), Workspace::new());
+                first = momentum(&m, &s).angular.z;
+                for _ in 0..12 * cut {
+                    step(&m, &mut s, &mut w, &c);
+                }
+                after.push(momentum(&m, &s).angular.z);
+            }
+            let [own, right] = [after[0], after[1]];
+            faults.check((own - right).abs() < 0.1 * right.abs().max(0.1 * first), || {
+                format!("{what} {k}: angular momentum {own} instead of {right}\n{scene}")
+            });
+        }
+    }
+    faults.done(40);
 }

@@ -73,6 +73,8 @@ pub(super) fn integrate(
 ) {
     let Piece { m, h, begin, end, .. } = *piece;
     accelerations(piece, s, w, feedback, done);
+    let whole = if integrator == Integrator::Rk4 { h / 6.0 } else { h };
+    w.motors.push(&w.explicit.forces, whole);
     let n = s.centers.len();
     match integrator {
         Integrator::Euler | Integrator::SemiImplicit => {
@@ -102,6 +104,7 @@ pub(super) fn integrate(
                 s.time = if k == 3 { end } else { begin + part * h };
                 follow(m, s, h, None);
                 accelerations(piece, s, w, feedback, done);
+                w.motors.push(&w.explicit.forces, if k == 3 { h / 6.0 } else { h / 3.0 });
                 keep_stage(s, w, &base, k);
             }
             for i in (0..n).filter(|i| w.masses.moves(*i)) {
@@ -310,6 +313,7 @@ pub(super) fn project_start(piece: &Piece, s: &mut State, w: &mut IslandWork, do
         // What was taken out is not the step's doing.
         done.closed = true;
         w.closed.clone_from(s);
+        w.motors.forget_impulses();
     }
 }
 
@@ -324,6 +328,7 @@ pub(super) fn project_velocities(s: &mut State, w: &mut IslandWork, c: &StepConf
     w.factor_lower(c);
     done.solver_iterations += w.solve_asks(c, 1e-3 * c.tolerance);
     w.note_limits(c.dt);
+    w.motors.push(&w.lambda, 1.0);
     for i in (0..s.centers.len()).filter(|i| w.masses.moves(*i)) {
         let v = &w.dq[i];
         s.velocities[i] += Vector::new(v[0], v[1], v[2]);

@@ -242,6 +242,9 @@ const BARELY: f64 = 1e-14;
 const STIFFENING: f64 = 10.0;
 /// Gaps up to this share of the typical size are closed by the true masses alone, as in the paper.
 const WIDE: f64 = 0.02;
+/// What stays open by less than this share of the typical size is left for another compromise only if that leaves less than
+/// this share of the sum of its squares: nobody wants a linkage thrown over for a micrometre that it does not win.
+const SLIGHT: (f64, f64) = (1e-3, 1e-2);
 /// Where a nut winds, as many times more starts are tried: each only tells of one turn or two.
 const WINDING: usize = 5;
 
@@ -284,6 +287,7 @@ impl<'a> Assembler<'a> {
         let start = state.clone();
         let mut search = self.search_widely(state);
         let mut best = (self.rows.merit(), state.clone());
+        let worth = if self.rows.gaps().worst() <= SLIGHT.0 * self.size { SLIGHT.1 } else { 0.9 };
         let tries = if self.config.iterations.is_some() { 0 } else { self.affordable_restarts() };
         let mut random = Random::new(self.config.seed ^ (self.numbers.0 as u64) << 32);
         while matches!(search, Search::Stuck | Search::Limit) && !self.limit() && self.restarts < tries {
@@ -297,7 +301,7 @@ impl<'a> Assembler<'a> {
                     best = (merit, state.clone());
                 }
                 // Another compromise must be clearly better to be worth leaving the one nearest to the start.
-                _ if merit < 0.9 * best.0 => best = (merit, state.clone()),
+                _ if merit < worth * best.0 => best = (merit, state.clone()),
                 _ => {}
             }
         }

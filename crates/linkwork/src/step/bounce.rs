@@ -8,10 +8,11 @@
 //! The speed of approach is that at the start of the substep. What weight adds to it on the way to the bound is in the energy:
 //! a little more than the rebound is taken where stopping lost more than the speed at the start tells of.
 
+use super::motors::is_motor;
 use super::{IslandWork, Piece};
 use crate::math::Vector;
 use crate::nodes::Turning;
-use crate::rows::{Law, Source};
+use crate::rows::Law;
 use crate::solid::Kernel;
 use crate::state::State;
 
@@ -117,7 +118,7 @@ impl IslandWork {
         let scripted = |i: usize| matches!(solids[i].kernel, Kernel::Scripted(_));
         let mut sum = 0.0;
         for g in &self.rows.groups {
-            let drives = matches!(g.source, Source::Drive(_)) && !matches!(g.law, Law::Soft { .. });
+            let drives = is_motor(g);
             for (k, r) in g.range().enumerate() {
                 if drives {
                     sum += lambda[r] * self.rows.speed(r, s);

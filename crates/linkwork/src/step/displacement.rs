@@ -59,6 +59,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
+    w.motors.push(&w.lambda, 1.0 / h);
     s.memory.own_mut().remember(h, &w.rows.keys, w.lambda.iter().map(|l| l / (h * h)));
     Ok(done)
 }

@@ -1,8 +1,8 @@
 //! The energy guard: does anything explain what a step did to the energy of an island?
 //!
-//! Gravity, forces, springs and soft joints are accounted for, and so are motors with a stiffness, which are springs.
-//! Other motors and given motions are not passive, and are only held to what could not be their doing. What is left over is an error of the method, and methods have errors: a second-order
-//! one of about `(w h)^2` of the kinetic energy, `w` the fastest turn, and `m (a h)^2` where forces act; motion within the
+//! Gravity, forces, springs and soft joints are accounted for, and so are motors: those with a stiffness are springs, the
+//! work of the others is measured (`motors.rs`). Given motions are only held to what could not be their doing. What is left
+//! over is an error of the method, and methods have errors: a second-order one of about `(w h)^2` of the kinetic energy, `w` the fastest turn, and `m (a h)^2` where forces act; motion within the
 //! tolerance is not seen at all. A step that gains
 //! more, or loses more where nothing can take energy away, is not to be believed: next to singular poses and among rows
 //! that depend on each other Newton's method finds motions that meet every constraint and have nothing to do with the
@@ -26,7 +26,7 @@ pub struct EnergyReport {
     pub kinetic: f64,
     /// Fastest turn over a substep, radians: errors of second order go with its square.
     pub turn: f64,
-    /// All that islands gained or lost so far without an explanation, those apart that are driven by more than springs.
+    /// All that islands gained or lost so far without an explanation, those apart whose motion is given.
     pub drift: f64,
     /// Islands that gained, or lost, more than the method documents: in this step, though everything was tried, or in all.
     pub unexplained: usize,
@@ -73,11 +73,12 @@ impl Ledger {
 /// What brings energy in or takes it away, and what the method documents about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Balance {
-    /// Motors that are no springs or given motions drive it, or its masses are none: gains are no errors, unless they are
-    /// absurd.
+    /// Given motions drive it, or its masses are none: gains are no errors, unless they are absurd.
     given: bool,
-    /// Motors act: a step is tried again only where it is absurd. Where all of them are springs, the run is judged as a whole.
+    /// Motors act: a step is tried again only where it is absurd, and the run is judged as a whole.
     motors: bool,
+    /// Share of what motors could have done at most that their work is not known by.
+    unsure: f64,
     /// Dampers, contacts or the method itself take energy away.
     loses: bool,
     /// In this step something may: a bound is reached, or a spring swings faster than the step can show.
@@ -109,8 +110,9 @@ impl Balance {
         let conserves = matches!(method, Method::Variational | Method::Reduced);
         let explicit = matches!(method, Method::Baumgarte { .. } | Method::PostStabilization { .. });
         Self {
-            given: unphysical || m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_soft())),
+            given: unphysical,
             motors,
+            unsure: if conserves { MOTOR_WORK.0 } else { MOTOR_WORK.1 },
             loses: motors || touches || damped || !m.softs().is_empty() || !conserves,
             may_lose: false,
             catches: false,
@@ -173,7 +175,7 @@ impl Balance {
         self.given || self.motors
     }
 
-    /// Motions are given, or motors are no springs: nothing tells what they bring.
+    /// Motions are given: nothing tells what they bring.
     pub fn is_given(self) -> bool {
         self.given
     }
@@ -315,8 +317,9 @@ impl IslandWork {
             }
         }
         let (wind, gusts) = self.soft.wind_work(m, [start, s], h);
-        work += self.touch.lifted + wind;
+        work += self.touch.lifted + wind + self.motors.work;
         kick += gusts;
+        blur += of.unsure * self.motors.effort + self.motors.jolt;
         let change = (after.kinetic + after.stored) - (before.kinetic + before.stored) - work;
         // For how much of it is not known.
         let change = change - change.clamp(-blur, blur);
@@ -333,7 +336,11 @@ impl IslandWork {
 /// A bound is near that is reached at this many times the speed at an end of the step, or that is as many tolerances away.
 const NEAR: (f64, f64) = (2.0, 10.0);
 
-/// Share of the largest kinetic energy that an island with soft motors may have gained: they are stiff as springs go.
+/// What the work of motors may be wrong by, as a share of what they could have done at most: under methods of second order
+/// and beyond, and under those of first order.
+const MOTOR_WORK: (f64, f64) = (0.1, 0.3);
+
+/// Share of the largest kinetic energy that an island with motors may have gained: soft ones are stiff as springs go.
 const MOTORS: f64 = 0.5;
 
 /// Springs of soft bodies turn and buckle within a step: energy comes and goes by some hundredths of the kinetic one.

@@ -64,6 +64,7 @@ pub(super) fn advance(piece: &Piece, s: &mut State, w: &mut IslandWork) -> Resul
         s.centers[i] += s.velocities[i] * h;
         s.rotations[i] = (exp(s.spins[i] * h) * s.rotations[i]).normalize();
     }
+    w.motors.push(&w.lambda, 1.0 / h);
     s.memory.own_mut().remember(h, &w.rows.keys, w.lambda.iter().map(|l| l / (h * h)));
     w.relinearise(piece, s, end);
     for a in &w.rows.angles {

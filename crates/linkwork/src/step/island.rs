@@ -289,7 +289,12 @@ impl Island {
             };
             memory.peak = trusted.max(believed);
             report.energy.drift = memory.drift;
-            let off = end.of.is_off(memory.drift, memory.peak, FIRST * end.energy.allowed);
+            // What is within the tolerance of its place may be anywhere there, whatever pulls at it.
+            let pulls: f64 = memory.forces.iter().map(|f| f.abs()).sum();
+            // And the work of motors may belong to the step before or after, where motors and motions are solved for together.
+            let work = if end.of.retries() { end.effort } else { 0.0 };
+            let rounding = FIRST * end.energy.allowed + c.tolerance * pulls + work;
+            let off = end.of.is_off(memory.drift, memory.peak, rounding);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
             self.ledger = Some((part.gravity, end.ledger));
             let made = !end.energy_is_explained && end.energy.change > 0.0;
@@ -413,8 +418,9 @@ struct Outcome {
     soft: super::SoftReport,
     limits: super::LimitsReport,
     gaps: Gaps,
-    /// The energy at the end.
+    /// The energy at the end, and what motors could have done at most.
     ledger: Ledger,
+    effort: f64,
     rejected: Option<Rejected>,
 }
 
@@ -448,6 +454,7 @@ impl Attempt {
             limits: super::LimitsReport::default(),
             gaps: Gaps::default(),
             ledger: start.ledger,
+            effort: 0.0,
             rejected: None,
         };
         let mut piece = Piece {
@@ -461,6 +468,7 @@ impl Attempt {
             contradict: self.contradict,
         };
         w.touch.begin_attempt();
+        w.motors.begin_attempt();
         w.limits = super::LimitsReport::default();
         let (mut k, mut blows) = (0, 0);
         while k < self.pieces && outcome.rejected.is_none() {
@@ -506,9 +514,11 @@ impl Attempt {
             let part = met.map_or(piece, |h| Piece { c, h, end: s.time + h, ..piece });
             *blows += usize::from(met.is_some());
             left = met.is_some();
+            w.begin_motors(&part, s);
             match whole.c.method.advance(&part, s, w) {
                 Ok(_) if !s.is_finite() => outcome.rejected = Some(Rejected::NotFinite),
                 Ok(done) => {
+                    w.end_motors(s);
                     outcome.add(done);
                     // As it is at the end, but off the laws by the worst of the way.
                     let off = crate::solve::larger(outcome.contacts.residual, w.touch.report.residual);
@@ -567,6 +577,7 @@ impl Outcome {
         };
         self.of = start.of.with_losses(w.may_lose(s, whole.c));
         (self.energy, self.ledger) = w.balance(whole, self.of, ledger, from, s);
+        self.effort = w.motors.effort;
         self.excess = self.energy.excess(self.of, ledger);
         self.energy_is_explained = self.energy.is_explained(self.of, ledger);
         if self.done.swept {
@@ -586,7 +597,16 @@ impl Outcome {
     }
 
     fn is_better_than(&self, other: &Outcome) -> bool {
-        let rank = |o: &Outcome| (o.rejected.is_none(), o.energy_is_explained, o.fallbacks == 0);
+        // What can be believed ends the search: it must not lose to what is hardly worse, and cannot. What touches is
+        // judged by all of its laws at once, and goes by the smallest excess.
+        let rank = |o: &Outcome| {
+            (
+                o.contacts.points == 0 && o.is_good(),
+                o.rejected.is_none(),
+                o.energy_is_explained,
+                o.fallbacks == 0,
+            )
+        };
         let merit = |o: &Outcome| o.excess.max(o.gape).max(o.off_law).max(o.sunk);
         rank(self) > rank(other) || (rank(self) == rank(other) && merit(self) < 0.7 * merit(other))
     }

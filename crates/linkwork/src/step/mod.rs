@@ -30,6 +30,7 @@ mod island;
 mod lanes;
 mod levels;
 pub mod method;
+mod motors;
 mod near;
 mod pace;
 mod post_stabilization;

@@ -11,7 +11,7 @@
 //! without their velocities knowing, and long runs of Euler's scheme end in an explosion (Hong's Figure 4).
 
 use super::accelerate::{Feedback, finish, integrate, project_start, project_velocities};
-use super::displacement::correct;
+use super::displacement::{close_new, correct};
 use super::{Advanced, Integrator, IslandWork, Piece, Rejected};
 use crate::state::State;
 
@@ -29,6 +29,7 @@ pub(super) fn advance(
     p: Parameters,
 ) -> Result<Advanced, Rejected> {
     let mut done = Advanced::default();
+    close_new(piece, s, w, &mut done);
     project_start(piece, s, w, &mut done);
     integrate(piece, s, w, p.integrator, Feedback::default(), &mut done);
     w.relinearise(piece, s, piece.end);

@@ -79,6 +79,7 @@ pub(super) fn advance(
     for a in &w.rows.angles {
         s.angles[a.slot] = a.value;
     }
+    w.motors.push(&w.lambda, 1.0 / h);
     s.memory.own_mut().remember(h, &w.rows.keys, w.lambda.iter().map(|l| l / (h * h)));
     Ok(done)
 }

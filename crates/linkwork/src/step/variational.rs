@@ -570,6 +570,8 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         hold_velocities(piece, s, w, &pushed, true, done);
         w.limit_rebound(piece, s, &pushed);
     }
+    w.motors.push(&pushed, 1.0);
+    w.motors.push(&w.lambda, 1.0);
     reactions(w, &pushed, h);
     w.best = pushed;
     let pull = std::mem::take(&mut w.pull);

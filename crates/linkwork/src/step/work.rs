@@ -86,6 +86,8 @@ pub(crate) struct IslandWork {
     pub(super) levels: super::levels::Levels,
     /// What came of the rows above in this attempt.
     pub limits: super::LimitsReport,
+    /// Motors that are no springs.
+    pub(super) motors: super::motors::Motors,
     /// Soft bodies.
     pub(super) soft: super::soft::Soft,
     /// Contacts.
@@ -131,6 +133,7 @@ impl IslandWork {
                 && !self.scripted;
             self.springy = !m.springs.is_empty()
                 || m.joints().iter().any(|j| j.compliance > 0.0 || j.drives.iter().any(|d| d.is_soft()));
+            self.motors.acts = m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_soft()));
             self.timed =
                 m.joints().iter().any(|j| j.during.is_some()) || m.springs.iter().any(|s| s.during.is_some());
         }
@@ -360,10 +363,19 @@ impl IslandWork {
         report.solve.iterations
     }
 
+    /// Rows are known to be those of `s`.
+    pub(super) fn is_filled_at(&self, s: &State) -> bool {
+        self.at.as_ref().is_some_and(|p| p.centers == *s.centers && p.rotations == *s.rotations)
+    }
+
+    /// Something acts only for a while.
+    pub(super) fn is_timed(&self) -> bool {
+        self.timed
+    }
+
     /// The gaps of everything rigid at the end of a step.
     pub fn final_gaps(&mut self, m: &Mechanism, s: &State) -> Gaps {
-        let known = self.at.as_ref().is_some_and(|p| p.centers == *s.centers && p.rotations == *s.rotations);
-        if !known {
+        if !self.is_filled_at(s) {
             let graph = &self.graph;
             self.rows.fill_motion(m, s, s.time, |j| graph.default_rank(j));
             self.forget();

@@ -30,7 +30,8 @@ const HALVINGS: usize = 24;
 type Way = Vec<[f64; 6]>;
 
 impl Assembler<'_> {
-    /// Walks the floor from a pose that nearly closes. True at a pose that closes; otherwise the best pose seen is kept.
+    /// Walks the floor from a pose that nearly closes. True at a pose that closes; otherwise it is back where it began, unless
+    /// a pose was seen that is much better.
     pub(super) fn walk(&mut self, state: &mut State) -> bool {
         let gap = self.fill(state);
         if !(gap <= NARROW * self.size) || self.rows.len() > MOST_ROWS {
@@ -42,14 +43,15 @@ impl Assembler<'_> {
             return false;
         };
         let start = state.clone();
-        let mut best = (self.rows.merit(), start.clone());
+        let first = self.rows.merit();
+        let mut best = (first, start.clone());
         for sense in [1.0, -1.0] {
             *state = start.clone();
             if self.walk_one_way(state, scaled(&way, sense), &mut best) {
                 return true;
             }
         }
-        *state = best.1;
+        *state = if best.0 < super::SLIGHT.1 * first { best.1 } else { start };
         self.fill(state);
         false
     }

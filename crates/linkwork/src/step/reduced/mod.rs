@@ -160,7 +160,17 @@ impl Scratch {
         self.touched.clear();
         self.touched.resize(w.rows.len(), None);
         if self.is_open(s, w) {
+            // What begins to hold is closed without time: the energy of that is nobody's work.
+            let closes = self.aim_positions(&w.rows) > c.tolerance;
+            self.touched.fill(None);
             self.settle(piece, s, w, done)?;
+            if closes {
+                done.closed = true;
+                w.closed.clone_from(s);
+            } else {
+                w.motors.push(&self.lambda, 1.0);
+            }
+            self.hold_what_pushed();
             self.touched.fill(None);
         }
         w.start.clone_from(s);
@@ -184,16 +194,13 @@ impl Scratch {
         let resolved = self.is_resolved(s, w, h);
         self.catch_motors(s, w);
         self.settle(piece, s, w, done)?;
+        w.motors.push(&self.lambda, 1.0);
         // A step that leaves gaps as wide as its own motion is too long, as long as shorter ones are to be had.
         let cut = (c.dt / h).round() as usize;
         if !resolved && 2 * cut <= c.most_substeps {
             return Err(Rejected::NotFinite);
         }
-        for (r, touched) in self.touched.iter().enumerate() {
-            if touched.is_some() {
-                self.forces[r] = self.lambda[r] / h;
-            }
-        }
+        self.note_blows(s, w, h);
         for a in &w.rows.angles {
             s.angles[a.slot] = a.value;
         }
@@ -216,6 +223,7 @@ impl Scratch {
             if stage > 0 {
                 self.accelerate(piece, s, w, if stage == 3 { h } else { 0.5 * h }, done)?;
             }
+            w.motors.push(&self.lambda, weight * h / 6.0);
             // How far this stage's slope leads to the next one's place.
             let ahead = if stage == 2 { h } else { 0.5 * h };
             let clock = w.start(c);
@@ -258,6 +266,32 @@ impl Scratch {
                     && !w.rows.is_equality(r)
                 {
                     self.forces[r] = if high { self.forces[r].min(0.0) } else { self.forces[r].max(0.0) };
+                }
+            }
+        }
+    }
+
+    /// Bounds that stopped something at the start of the step go on holding it.
+    fn hold_what_pushed(&mut self) {
+        for (r, touched) in self.touched.iter().enumerate() {
+            if let Some(high) = *touched
+                && self.lambda[r] != 0.0
+            {
+                self.modes[r] = Mode::Holds { high };
+            }
+        }
+    }
+
+    /// What bounds stopped at the end of the step. One that was not asked for anything keeps the force that it has, unless the
+    /// blow took something off it.
+    fn note_blows(&mut self, s: &State, w: &IslandWork, h: f64) {
+        const LEAVES: f64 = 1e-9;
+        for g in &w.rows.groups {
+            for r in g.range() {
+                let Some(high) = self.touched[r] else { continue };
+                let away = along(&w.rows, r, g.solids, s) * if high { -1.0 } else { 1.0 };
+                if self.lambda[r] != 0.0 || away > LEAVES {
+                    self.forces[r] = self.lambda[r] / h;
                 }
             }
         }

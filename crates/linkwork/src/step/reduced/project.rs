@@ -13,6 +13,12 @@ fn stops(g: &Group) -> bool {
     g.law == Law::Hold && g.most_force == f64::INFINITY
 }
 
+/// How often motors may give way before velocities are taken as they are.
+const ROUNDS: usize = 8;
+
+/// A motor that passed its aim within the step is caught by as much impulse as it has in two.
+const STRENGTH: f64 = 2.0;
+
 impl Scratch {
     /// Something is not where it belongs, or moves against a constraint.
     pub(super) fn is_open(&self, s: &State, w: &IslandWork) -> bool {
@@ -76,10 +82,17 @@ impl Scratch {
             done.iterations += 1;
             w.relinearise(piece, s, piece.end);
         }
-        self.aim_velocities(&w.rows);
-        self.momenta(s, w, n);
-        self.prepare(m, s, w, c)?;
-        self.solve(w, c, n, done)?;
+        self.let_bounds_decide(w);
+        for _ in 0..ROUNDS {
+            self.aim_velocities(&w.rows);
+            self.momenta(s, w, n);
+            self.prepare(m, s, w, c)?;
+            self.lambda.fill(0.0);
+            self.solve(w, c, n, done)?;
+            if !self.motors_yield(&w.rows, piece.h) {
+                break;
+            }
+        }
         for i in (0..n).filter(|i| w.masses.moves(*i)) {
             let x = &self.x[i];
             s.velocities[i] = Vector::new(x[0], x[1], x[2]);
@@ -88,8 +101,39 @@ impl Scratch {
         Ok(())
     }
 
+    /// Where a bound was crossed there is a blow, and it may take others off the bounds that they rest on: those push as well,
+    /// and never pull.
+    fn let_bounds_decide(&mut self, w: &IslandWork) {
+        if self.touched.iter().all(|t| t.is_none()) {
+            return;
+        }
+        for g in w.rows.groups.iter().filter(|g| stops(g)) {
+            for r in g.range().filter(|r| !w.rows.is_equality(*r)) {
+                if let Mode::Holds { high } = self.modes[r] {
+                    self.modes[r] = Mode::Rests;
+                    self.touched[r] = self.touched[r].or(Some(high));
+                }
+            }
+        }
+    }
+
+    /// Motors of limited force keep their aim in a blow as far as what they have over the step does it; beyond that they take
+    /// no part. Their force during the step is counted already. True when one gave way.
+    fn motors_yield(&mut self, rows: &Rows, h: f64) -> bool {
+        let mut yields = false;
+        for g in rows.groups.iter().filter(|g| g.most_force.is_finite()) {
+            for r in g.range() {
+                if self.modes[r].holds() && !(self.lambda[r].abs() <= STRENGTH * g.most_force * h) {
+                    self.modes[r] = Mode::Pushes(g.most_force.copysign(self.lambda[r]));
+                    yields = true;
+                }
+            }
+        }
+        yields
+    }
+
     /// What the positions lack. Bounds that are crossed are noted. Gives the widest gap.
-    fn aim_positions(&mut self, rows: &Rows) -> f64 {
+    pub(super) fn aim_positions(&mut self, rows: &Rows) -> f64 {
         // Less than this is rounding, not a crossing.
         const CROSSED: f64 = 1e-12;
         let mut widest = 0.0_f64;

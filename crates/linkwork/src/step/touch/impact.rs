@@ -35,6 +35,37 @@ impl IslandWork {
         pushed: &[f64],
         done: &mut Advanced,
     ) {
+        self.hold_and_throw(piece, s, pushed, done);
+        if self.touch.withdrawn && self.undriven && piece.m.forces.is_empty() {
+            self.take_gain_back(piece, s);
+        }
+    }
+
+    /// Impulses were withdrawn that had turned solids: the same momenta, at other poses, are another energy. What that makes is
+    /// taken out of the spins of those that were met; where joints would be torn by that, out of all speeds.
+    fn take_gain_back(&self, piece: &Piece, s: &mut State) {
+        let free = self.rows.is_empty();
+        let met = |i: usize| !free || self.touch.pushed.iter().any(|c| c.solids.contains(&i));
+        let (mut kinetic, mut moves) = (0.0, 0.0);
+        for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i)) {
+            let spin = s.rotations[i].inverse() * s.spins[i];
+            let turn = 0.5 * spin.dot(*self.masses.inertia(i) * spin);
+            let way = 0.5 * self.masses.mass(i) * s.velocities[i].length_squared();
+            kinetic += way + turn;
+            moves += if free { 0.0 } else { way } + if met(i) { turn } else { 0.0 };
+        }
+        let gain = self.energy(piece, s) - self.touch.energy;
+        if !(gain > 1e-12 * kinetic) {
+            return;
+        }
+        let keep = (1.0 - gain / moves).max(0.0).sqrt();
+        for i in (0..s.centers.len()).filter(|i| self.masses.moves(*i) && met(*i)) {
+            s.velocities[i] *= if free { 1.0 } else { keep };
+            s.spins[i] *= keep;
+        }
+    }
+
+    fn hold_and_throw(&mut self, piece: &Piece, s: &mut State, pushed: &[f64], done: &mut Advanced) {
         keep(&mut self.touch.velocities, s);
         let throws = self.throw(piece, s, pushed, done);
         self.rest(piece, s, pushed, done);

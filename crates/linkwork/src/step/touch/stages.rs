@@ -89,7 +89,8 @@ impl IslandWork {
     }
 
     /// Takes overlaps apart by the shortest motion that joints allow, at most as far as a step should show. No time passes,
-    /// no speed comes of it.
+    /// no speed comes of it. What is free takes its spin along when it is turned: an uneven solid that spins the same about other axes of its
+    /// own has another energy, and coins gained some at every touch.
     fn push_out(&mut self, piece: &Piece, s: &mut State) {
         let (m, h) = (piece.m, piece.h);
         let all = self.touch.colliders.clone();
@@ -119,6 +120,9 @@ impl IslandWork {
             }
             let before = s.centers[i];
             s.displace(i, &dq);
+            if self.rows.is_empty() {
+                s.spins[i] = crate::math::exp(Vector::new(dq[3], dq[4], dq[5])) * s.spins[i];
+            }
             self.touch.lifted -= self.masses.mass(i) * m.gravity.dot(s.centers[i] - before);
         }
     }
@@ -164,7 +168,8 @@ impl IslandWork {
     /// Looks where the position stage has come to: points that nobody expected are met, too. True when there are any.
     ///
     /// A point of contact is expected where it is at `q_n`. Corners that come round an edge, or slide from one face to the
-    /// next, are not; what overlapped before is left to the next pushing out.
+    /// next, are not, and neither is the lowest point of a rim that turns: it has the name of the one that was expected, and is
+    /// another. Free solids are met there, too; what is jointed, and what overlapped before, is left to the next pushing out.
     pub(in crate::step) fn meet_new_points(&mut self, piece: &Piece, s: &State) -> bool {
         if self.touch.is_empty() {
             return false;
@@ -173,14 +178,17 @@ impl IslandWork {
         let t = &mut self.touch;
         t.looked = true;
         let (start, tolerance) = (&t.start, piece.c.tolerance);
-        let expected = t.contacts.len();
+        let (expected, jointed, mut any) = (t.contacts.len(), !self.rows.is_empty(), false);
         for k in 0..t.later.len() {
             let mut new = t.later[k];
-            let known =
-                |c: &Contact| c.pair == new.pair && (c.key == new.key || (c.gap < -tolerance && !c.coated));
+            let known = |c: &Contact| {
+                c.pair == new.pair
+                    && ((c.key == new.key && (c.pushes || jointed)) || (c.gap < -tolerance && !c.coated))
+            };
             if !(new.gap < -tolerance) || t.contacts[..expected].iter().any(known) {
                 continue;
             }
+            let passed = t.contacts[..expected].iter().position(|c| c.pair == new.pair && c.key == new.key);
             // One point for both where they were at `q_n`.
             let back = new.solids.map(|i| s.centers[i] - start[i].0);
             let fixed = new.solids.map(|i| piece.m.solids()[i].is_fixed());
@@ -192,10 +200,12 @@ impl IslandWork {
             new.arms = [0, 1].map(|side| new.arms[side] + back[side] - way);
             new.gap -= new.moved(s, start)[0];
             new.approaches(piece, s);
-            new.taken = true;
-            t.contacts.push(new);
+            (new.taken, new.pushes, any) = (true, passed.is_some(), true);
+            match passed {
+                Some(k) => t.contacts[k] = new,
+                None => t.contacts.push(new),
+            }
         }
-        let any = t.contacts.len() > expected;
         if any {
             t.put_on(&self.masses, piece.h);
             t.crowd.meets_more();
