@@ -226,7 +226,7 @@ fn what_bounces_and_spins_gains_nothing() {
 /// order where the hammer turns fast, and goes with the square of the step.
 #[test]
 fn the_struck_four_bar_swings_by_the_square_of_the_step() {
-    let m = read(&crate::common::text("hammer"));
+    let m = read(&text("hammer"));
     let rise = |rate: f64| {
         let c = StepConfig { dt: 1.0 / rate, ..StepConfig::default() };
         let (mut s, mut w) = (start(&m), Workspace::new());

@@ -130,7 +130,7 @@ fn all_methods() -> Vec<Method> {
 
 /// Motors that are no springs excused everything up to a hundred times the kinetic energy a step: explicit methods went from
 /// 10 J to 1e29, and every step was fine. What a motor works is force times travel, and the rest is told before it is a hundred
-/// times what the reference comes to.
+/// times what the reference comes to; one in ten may be told later.
 #[test]
 fn what_no_motor_did_is_told() {
     let drives = [
@@ -141,7 +141,7 @@ fn what_no_motor_did_is_told() {
         "speed 20 max-force 50",
         "to 1 max-force 20",
     ];
-    let (mut faults, mut blown) = (Faults::new(), 0);
+    let (mut faults, mut blown, mut late) = (Faults::new(), 0, 0);
     for drive in drives {
         for mass in [0.01, 1.0, 50.0] {
             for gravity in ["", "scene gravity 0 0 0; end"] {
@@ -159,7 +159,10 @@ fn what_no_motor_did_is_told() {
                     let r = run_watched(&m, &start(&m), &c, 300, u64::MAX, |_, _, e| e.gain <= most);
                     let made = !(r.energies.gain <= most);
                     blown += usize::from(made);
-                    faults.check(!made || r.unexplained > 0, || {
+                    let whole = || run(&m, &start(&m), &c, 300);
+                    let told = |r: &Run| r.unexplained > 0 || r.rejected.is_some();
+                    late += usize::from(made && r.unexplained == 0);
+                    faults.check(!made || r.unexplained > 0 || told(&whole()), || {
                         format!("{method:?}, {drive}, {mass} kg {gravity}: {}", r.words())
                     });
                     let honest = matches!(
@@ -173,6 +176,6 @@ fn what_no_motor_did_is_told() {
             }
         }
     }
-    assert!(blown > 20, "only {blown} blew up");
+    assert!(blown > 40 && 10 * late <= blown, "{blown} blew up, {late} were told later");
     faults.done(6 * 3 * 2 * 13 * 2);
 }
