@@ -1,5 +1,5 @@
-//! Elimination by quotient graph: minimum degree within stages, over lists that lie one behind the other in two arrays. A list a node
-//! of its own would be allocated took most of the time.
+//! Elimination by quotient graph: minimum degree within stages, over lists that lie one behind the other in two arrays. As
+//! lists of their own, allocated one by one, they took most of the time.
 
 use super::CliqueGraph;
 use std::cmp::Reverse;
