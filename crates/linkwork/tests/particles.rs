@@ -143,3 +143,34 @@ fn a_particle_is_six_numbers_in_a_snapshot() {
     // A particle that became a solid is another mechanism, and its state fits no longer.
     assert!(snapshot::restore(&net(3, 3, false), &snapshot::save(&m, &s)).is_err());
 }
+
+/// A point mass on a pin: a pin holds an orientation, which a particle has none of, and so holds it still. The lint names
+/// the ring that is meant, and that swings like the pendulum of the text books.
+#[test]
+fn a_point_mass_on_a_pin_is_a_pendulum() {
+    let bob = "particle bob: mass 1; at 0.17364818 -0.98480775 0; end\n";
+    let pin = "joint pin; object2 bob; frame1 0 0 0 axis 0 0 1; end";
+    let (_, report) = linkwork::scene::load(&format!("{bob}{pin}"), &mut crate::common::mesh_file);
+    let hint = report.diagnostics.iter().find_map(|d| d.hint.clone()).expect("a hint");
+    assert!(hint.contains("planar 0 0 1 min 1 max 1"), "{hint}");
+    let (_, ring) = hint.split_once('`').and_then(|_| hint.split_once("away: `")).expect("a block");
+    let m = crate::common::read(&format!("{bob}{}", ring.trim_end_matches('`')));
+    let mut s = crate::common::start(&m);
+    let found = linkwork::diagnose::diagnose(&m, &s, 100, 1e-6);
+    assert_eq!(found.freedoms, 1);
+    // A quarter of a swing, with the first term for its size.
+    let theta = 10_f64.to_radians();
+    let period = std::f64::consts::TAU / G.sqrt() * (1.0 + theta * theta / 16.0);
+    let (mut w, c) = (Workspace::new(), StepConfig { dt: 1e-3, ..StepConfig::default() });
+    let mut last = s.centers[1].x;
+    let crossing = loop {
+        step(&m, &mut s, &mut w, &c);
+        let now = s.centers[1].x;
+        if now <= 0.0 {
+            break s.time - c.dt * now / (now - last);
+        }
+        last = now;
+    };
+    assert!((crossing - 0.25 * period).abs() < 1e-3, "{crossing} s, not {}", 0.25 * period);
+    assert!((s.centers[1].length() - 1.0).abs() < 1e-6);
+}

@@ -174,7 +174,10 @@ impl<'x, 't> Lowering<'x, 't> {
             let message = format!("`{}` is a particle and has no orientation to hold", particle.name);
             self.report(
                 Diagnostic::new(codes::NO_ORIENTATION, self.header(block), message)
-                    .hint("hold particles by points only: `ball`, `distance`, `hinge`, …"),
+                    .hint(
+                        "hold particles by points only: `ball`, `distance`, `hinge`, …; a point mass that turns about \
+                         a pin, 1 m away: `constraint pin: object1 bob; object2 world; planar 0 0 1 min 1 max 1; end`",
+                    ),
             );
         }
     }
