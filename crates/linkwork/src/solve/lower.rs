@@ -179,6 +179,7 @@ pub struct Jointed<'a> {
     active: &'a [bool],
     softness: &'a [f64],
     cost: f64,
+    corrections: usize,
     scratch: &'a mut JointedScratch,
 }
 
@@ -205,7 +206,12 @@ impl<'a> Jointed<'a> {
             v.clear();
             v.resize(n, 0.0);
         }
-        Self { solver, rows, masses, active, softness, cost, scratch }
+        Self { solver, rows, masses, active, softness, cost, corrections: CORRECTIONS, scratch }
+    }
+
+    /// Answers as the factor gives them, unrefined: for who measures what comes of them and asks again.
+    pub fn unrefined(self) -> Self {
+        Self { corrections: 1, ..self }
     }
 
     /// `left = -(J x + S lambda)` of the rows that take part. Tells its largest entry.
@@ -373,7 +379,7 @@ impl Lower for Jointed<'_> {
         let inner = Work { iterations: 1000, tolerance: 0.0, out_of_time: None };
         let first = self.measure(out);
         let mut before = first;
-        for _ in 0..CORRECTIONS {
+        for round in 1..=self.corrections {
             if before == 0.0 {
                 break;
             }
@@ -387,6 +393,9 @@ impl Lower for Jointed<'_> {
                 *r += c;
             }
             self.rows.apply_transposed(&self.scratch.change, self.masses, out);
+            if round == self.corrections {
+                break;
+            }
             let left = self.measure(out);
             if !(left < 0.5 * before && left > ENOUGH * first) {
                 break;
