@@ -4,8 +4,7 @@
 //! per linkage (`solve/cones/parts.rs`), some times in the first rounds of the position stage and once for the velocities.
 //! The rounds after those close joints and limits alone. What sweeps leave open comes apart through the positions when the
 //! next step begins, so that no speed comes of it, and the receipt tells how far it is from the laws. Only where something sinks
-//! in is the
-//! step tried again, in substeps.
+//! in is the step tried again, in substeps.
 
 use super::Touch;
 use super::heap::LEAST_PAIRS;
