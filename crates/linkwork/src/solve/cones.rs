@@ -42,12 +42,20 @@ pub(crate) struct ConeProblem<'a> {
     pub friction: &'a [f64],
     /// Resistances to turning, three rows each after those of all contacts: limits of the spin and of the turn across.
     pub resistance: &'a [[f64; 2]],
+    /// Multipliers that act already: asks and the motion that is told count from there. Empty: none. Over a matrix per
+    /// linkage alone.
+    pub acting: &'a [f64],
 }
 
 impl ConeProblem<'_> {
     /// Blocks of three rows.
     fn blocks(&self) -> usize {
         self.friction.len() + self.resistance.len()
+    }
+
+    /// What acts already along a row.
+    fn acts(&self, r: usize) -> f64 {
+        self.acting.get(r).copied().unwrap_or(0.0)
     }
 }
 
@@ -407,7 +415,7 @@ impl Cones {
 
     /// Sweeps over the matrices of the linkages.
     fn by_parts(&mut self, p: &ConeProblem, force: &mut [f64], work: &Work, report: &mut ConeReport) {
-        self.parts.start(force);
+        self.parts.start(|r| force[r] - p.acts(r));
         let laws = parts::Laws { p, curves: &self.curves, blocks: &self.blocks, bound: &self.bound };
         for k in 0..work.iterations.min(SWEEPS) {
             report.rounds += 1;
@@ -549,13 +557,13 @@ impl Cones {
         self.clamp(p, force);
         self.push.fill([0.0; 6]);
         for (r, f) in force.iter().enumerate() {
-            p.rows.add(r, *f, &mut self.push);
+            p.rows.add(r, *f - p.acts(r), &mut self.push);
         }
         lower.respond(&self.push, &mut self.motion);
         report.responses += 1;
         let sound = self.motion.as_flattened().iter().all(|x| x.is_finite());
         if !sound || force.iter().any(|f| !f.is_finite()) {
-            force.fill(0.0);
+            (0..force.len()).for_each(|r| force[r] = p.acts(r));
             self.motion.fill([0.0; 6]);
             report.residual = f64::NAN;
             return;

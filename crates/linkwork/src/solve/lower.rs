@@ -213,6 +213,11 @@ impl<'a> Jointed<'a> {
         Self { solver, rows, masses, active, softness, cost, corrections, scratch }
     }
 
+    /// Answers as the factor gives them, unrefined: for who measures what comes of them and asks again.
+    pub fn unrefined(self) -> Self {
+        Self { corrections: 1, ..self }
+    }
+
     /// `left = -(J x + S lambda)` of the rows that take part. Tells its largest entry.
     fn measure(&mut self, x: &[[f64; 6]]) -> f64 {
         let s = &mut *self.scratch;
@@ -378,7 +383,7 @@ impl Lower for Jointed<'_> {
         let inner = Work { iterations: 1000, tolerance: 0.0, out_of_time: None };
         let first = self.measure(out);
         let mut before = first;
-        for _ in 0..self.corrections {
+        for round in 1..=self.corrections {
             if before == 0.0 {
                 break;
             }
@@ -392,6 +397,9 @@ impl Lower for Jointed<'_> {
                 *r += c;
             }
             self.rows.apply_transposed(&self.scratch.change, self.masses, out);
+            if round == self.corrections {
+                break;
+            }
             let left = self.measure(out);
             if !(left < 0.5 * before && left > ENOUGH * first) {
                 break;

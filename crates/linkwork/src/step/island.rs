@@ -536,8 +536,10 @@ impl Attempt {
         if w.is_over(c) && self.last_try {
             return false;
         }
-        // Care is about rows: without any, only shorter substeps are another try.
-        if self.careful == care_first && retries && (care_first || !w.rows.is_empty()) {
+        // Care is about rows: without any, only shorter substeps are another try. Crowds take as long for care as for two
+        // pieces, and it is the length of the step that troubles them.
+        let useful = care_first || !(w.rows.is_empty() || w.touch.crowd.swept);
+        if self.careful == care_first && retries && useful {
             self.careful = !care_first;
             return true;
         }

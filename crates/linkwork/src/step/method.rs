@@ -127,6 +127,9 @@ impl Method {
 /// other way round.
 const MOST_COUNTED: f64 = 2.5;
 
+/// So many points of contact, and somebody is struck in every step.
+const MANY: usize = 48;
+
 /// How fast angles that are counted turn, or are about to.
 fn counted_rate(m: &Mechanism, s: &State) -> f64 {
     let of = |j: &Joint| {
@@ -157,9 +160,12 @@ pub(super) fn least_pieces(m: &Mechanism, masses: &Masses, s: &State, c: &StepCo
     let fastest = turning.map(|i| s.spins[i].length_squared()).fold(0.0, f64::max).sqrt();
     // Two thirds: joints and forces may speed a solid up within the step.
     let pieces = (c.dt * fastest.max(counted) / (0.67 * c.max_rotation)).ceil();
-    // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again.
-    let last = s.memory.own().substep;
-    let before = if last > 0.0 { (0.5 * c.dt / last).floor() } else { 1.0 };
+    // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again. Fewer by less
+    // where many points touch: an attempt that fails there costs as much as the pieces that it would have saved.
+    let (last, points) = (s.memory.own().substep, s.memory.own().contacts.len());
+    let share = if points >= MANY { 0.75 } else { 0.5 };
+    // The length of a substep is rounded.
+    let before = if last > 0.0 { (share * c.dt / last + 1e-6).floor() } else { 1.0 };
     let pieces = pieces.max(before);
     if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 }
 }

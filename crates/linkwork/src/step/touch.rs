@@ -194,6 +194,8 @@ pub(crate) struct Touch {
     /// Limits of what resists turning.
     resistance: Vec<[f64; 2]>,
     force: Vec<f64>,
+    /// Where contacts are swept: what acts already along the rows.
+    acting: Vec<f64>,
     /// Rows with bounds that take part in the solve, and those that do not yet.
     bounds: Vec<usize>,
     resting: Vec<usize>,
@@ -208,6 +210,8 @@ pub(crate) struct Touch {
     reaction: Vec<f64>,
     /// The matrix in `cones` belongs to these rows and this factor.
     known: bool,
+    /// Places of the points that took part in the last solve.
+    laid: Vec<u32>,
     velocities: Vec<(Vector, Vector)>,
     stopped: Vec<(Vector, Vector)>,
     heap: Heap,
@@ -378,6 +382,12 @@ impl Touch {
         }
     }
 
+    /// What acts already is not taken out: the solve counts from there.
+    fn begin_from_rest(&mut self, solids: usize) {
+        self.before.clear();
+        self.before.resize(solids, [0.0; 6]);
+    }
+
     /// What the multipliers that act already do, of bounds and contacts.
     fn respond_to_before(&mut self, lower: &mut dyn Lower, rows: &crate::rows::Rows, lambda: &[f64]) -> bool {
         for v in [&mut self.before, &mut self.push] {
@@ -423,6 +433,7 @@ impl Touch {
         self.force.clear();
         self.friction.clear();
         self.resistance.clear();
+        self.acting.clear();
         let had = |ends: &[(usize, HalfRow)], before: &[[f64; 6]]| -> f64 {
             ends.iter().map(|(s, j)| crate::rows::dot6(j, &dq[*s]) - crate::rows::dot6(j, &before[*s])).sum()
         };
@@ -433,6 +444,7 @@ impl Touch {
             let had = had(&ends, &self.before);
             self.asks.push(Ask { low: w.asks[r].low - had, high: w.asks[r].high - had, ..w.asks[r] });
             self.force.push(self.guess[r]);
+            self.acting.push(w.acting[r]);
             self.rows.push(&ends);
         }
         for c in self.contacts.iter().filter(|c| c.taken) {
@@ -447,6 +459,7 @@ impl Touch {
                 let normal = || Ask { give: c.give, ..Ask::at_least(low) };
                 self.asks.push(if k == 0 { normal() } else { Ask::equal(low) });
                 self.force.push(c.force[k]);
+                self.acting.push(c.applied[k]);
                 self.rows.push(&ends[..n]);
             }
             self.friction.push(c.friction);
@@ -471,9 +484,14 @@ impl Touch {
         for r in (0..rows.len()).filter(|r| bounded && !below[*r]) {
             match asks.get(r) {
                 Some(ask) if !ask.is_nothing() => {
-                    let crossed = || ask.lacks(row_change(rows, r, |s, k| dq[s][k])) > 0.0;
+                    let crossed = || {
+                        let change = row_change(rows, r, |s, k| dq[s][k]);
+                        ask.lacks(change) > 0.0 || self.crowd.may_cross(ask, change)
+                    };
                     let pushes = lambda[r] != 0.0 || self.guess[r] != 0.0;
-                    let to = if pushes || crossed() { &mut self.bounds } else { &mut self.resting };
+                    // Over matrices that are there already, rows that let go cost less than other matrices.
+                    let stays = self.known && self.crowd.swept && self.last_bounds.binary_search(&r).is_ok();
+                    let to = if pushes || stays || crossed() { &mut self.bounds } else { &mut self.resting };
                     to.push(r);
                 }
                 _ => {}
@@ -528,6 +546,10 @@ struct Upper<'a> {
     rows: &'a crate::rows::Rows,
     asks: &'a [Ask],
     masses: &'a Masses,
+    /// The multipliers that act already.
+    acting: &'a [f64],
+    /// What is looked for is the difference to these.
+    differs: bool,
 }
 
 impl IslandWork {
@@ -545,9 +567,13 @@ impl IslandWork {
             touch.guess.clone_from(&self.lambda);
         }
         touch.find_bounds(self.bounded, &self.below, &self.rows, &self.asks, &self.lambda, &self.dq);
-        let (iterations, tolerance) = touch.crowd.effort(c.solver_iterations, tolerance, unit);
+        let touches = !touch.contacts.is_empty();
+        let (iterations, tolerance) = touch.crowd.effort(c.solver_iterations, tolerance, unit, touches);
         let work = Work { iterations, tolerance, out_of_time: c.out_of_time };
-        let upper = Upper { rows: &self.rows, asks: &self.asks, masses: &self.masses };
+        let jointed = self.solver.is_some() && !self.rows.is_empty();
+        let differs = touch.crowd.swept && jointed;
+        let (rows, masses, acting) = (&self.rows, &self.masses, &self.lambda);
+        let upper = Upper { rows, asks: &self.asks, masses, acting, differs };
         let mut scratch = std::mem::take(&mut touch.jointed);
         let report = match &mut self.solver {
             Some((_, solver)) if !self.rows.is_empty() => {
@@ -557,9 +583,15 @@ impl IslandWork {
                 let solver = solver.as_mut();
                 let mut lower =
                     Jointed::new(solver, &self.rows, &self.masses, active, soft, cost, &mut scratch);
+                if differs {
+                    // What an answer leaves of the joints is measured with the next round's gaps.
+                    lower = lower.unrefined();
+                }
                 touch.reaction.clear();
                 touch.reaction.resize(self.rows.len(), 0.0);
-                if touch.respond_to_before(&mut lower, &self.rows, &self.lambda) {
+                if differs {
+                    touch.begin_from_rest(lower.solids());
+                } else if touch.respond_to_before(&mut lower, &self.rows, &self.lambda) {
                     touch.reaction.copy_from_slice(lower.inner());
                 }
                 let report = touch.solve(&mut lower, &upper, &self.dq, &work);
@@ -596,6 +628,17 @@ impl IslandWork {
 }
 
 impl Touch {
+    /// How many points take part. What is known of them is of no use to others.
+    fn note_taken(&mut self) -> usize {
+        let taken = self.contacts.iter().enumerate().filter(|(_, c)| c.taken).map(|(k, _)| k as u32);
+        if !self.laid.iter().copied().eq(taken.clone()) {
+            self.known = false;
+            self.laid.clear();
+            self.laid.extend(taken);
+        }
+        self.laid.len()
+    }
+
     /// Solves with the points that matter, until no other one does.
     fn solve(&mut self, lower: &mut dyn Lower, upper: &Upper, dq: &[[f64; 6]], work: &Work) -> ConeReport {
         // A quarter of what is let through: what the solver leaves open must not take anybody on.
@@ -604,8 +647,8 @@ impl Touch {
             // Sweeps find out by themselves who pushes.
             self.contacts.iter_mut().for_each(|c| c.taken |= c.active);
         }
-        for _ in 0..self.crowd.passes() {
-            let taken = self.contacts.iter().filter(|c| c.taken).count();
+        for left in (0..self.crowd.passes()).rev() {
+            let taken = self.note_taken();
             self.lay(upper, dq);
             let p = ConeProblem {
                 rows: &self.rows,
@@ -613,8 +656,15 @@ impl Touch {
                 scalars: self.bounds.len(),
                 friction: &self.friction,
                 resistance: &self.resistance,
+                acting: if upper.differs { &self.acting } else { &[] },
             };
-            let report = self.cones.solve(lower, &p, &mut self.force, work, self.known && taken > 0);
+            let report = self.cones.solve(
+                lower,
+                &p,
+                &mut self.force,
+                work,
+                self.known && (taken > 0 || self.crowd.swept),
+            );
             self.known = true;
             sum = ConeReport {
                 rounds: sum.rounds + report.rounds,
@@ -623,9 +673,13 @@ impl Touch {
             };
             self.bounds.iter().zip(&self.force).for_each(|(r, f)| self.guess[*r] = *f);
             let limits = self.take_forces(self.bounds.len());
+            if left == 0 || work.is_over() {
+                // Whoever was taken on now would stay without a force.
+                break;
+            }
             let crossed = self.take_on_crossed(dq, 10.0 * work.tolerance);
             let crossed = self.take_on_bounds(upper, dq, 10.0 * work.tolerance) || crossed;
-            if !(crossed || limits) || work.is_over() {
+            if !(crossed || limits) {
                 break;
             }
         }

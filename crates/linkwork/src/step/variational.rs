@@ -312,7 +312,7 @@ impl Newton {
             // Multipliers of displacements are impulses times the step.
             let per = 1.0 / h;
             if w.touch.crowd.is_settled() {
-                w.lambda.iter_mut().zip(&w.delta).for_each(|(l, d)| *l += d * per);
+                done.solver_iterations += w.close_joints(piece);
             } else if !w.touch.is_idle() {
                 done.solver_iterations += w.solve_positions(piece);
             } else if w.bounded && w.has_above() {
@@ -465,12 +465,9 @@ fn residual(w: &mut IslandWork, h: f64) {
         for r in g.range() {
             let moved = change(&w.rows, &w.next, r);
             let a = ask(g, &Seen { moved, ..seen(w, &w.next, k, r) }, &Stage::Midpoint { h });
-            let a = w.touch.crowd.ask_no_farther(g, w.rows.low[r], w.rows.high[r], a);
             let had = h * w.lambda[r];
             b[r] = if w.below[r] {
                 a.low - a.give * had
-            } else if w.touch.crowd.is_settled() {
-                0.0
             } else {
                 shortfall(&a, had, 0.0, mobility(&w.rows, &w.masses, g, r))
             };

@@ -171,13 +171,16 @@ impl Parts {
     }
 
     /// What the forces move, from nothing.
-    pub fn start(&mut self, force: &[f64]) {
+    pub fn start(&mut self, force: impl Fn(usize) -> f64) {
         for part in &mut self.parts[..self.used] {
             let n = part.rows.len();
             part.y.clear();
             part.y.resize(n, 0.0);
-            for (k, r) in part.rows.iter().enumerate().filter(|(_, r)| force[**r as usize] != 0.0) {
-                let f = force[*r as usize];
+            for (k, r) in part.rows.iter().enumerate() {
+                let f = force(*r as usize);
+                if f == 0.0 {
+                    continue;
+                }
                 part.y.iter_mut().zip(&part.w[k * n..(k + 1) * n]).for_each(|(y, w)| *y += w * f);
             }
         }

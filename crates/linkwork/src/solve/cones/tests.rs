@@ -86,7 +86,14 @@ fn many_points_meet_the_laws_together() {
         let (solids, contacts, heavy) = sizes[round % sizes.len()];
         let (masses, rows, asks, friction) = pile(solids, contacts, heavy, &mut r);
         let mut lower = FreeSolids { masses: &masses };
-        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction, resistance: &[] };
+        let p = ConeProblem {
+            rows: &rows,
+            asks: &asks,
+            scalars: 0,
+            friction: &friction,
+            resistance: &[],
+            acting: &[],
+        };
         let mut force = vec![0.0; asks.len()];
         let work = Work { iterations: 20_000, tolerance: 1e-9, out_of_time: None };
         let mut cones = Cones::default();
@@ -131,7 +138,14 @@ fn forces_and_motions_are_two_spaces_of_one_answer() {
         let (masses, rows, asks, mut friction) = pile(1 + round % 5, 2 + round % 11, 10.0, &mut r);
         // Small friction: then there is one answer.
         friction.iter_mut().for_each(|f| *f *= 0.3);
-        let p = ConeProblem { rows: &rows, asks: &asks, scalars: 0, friction: &friction, resistance: &[] };
+        let p = ConeProblem {
+            rows: &rows,
+            asks: &asks,
+            scalars: 0,
+            friction: &friction,
+            resistance: &[],
+            acting: &[],
+        };
         let work = Work { iterations: 20_000, tolerance: 1e-10, out_of_time: None };
         let (mut one, mut two) = (Cones::default(), Cones::default());
         let mut force = vec![0.0; asks.len()];
@@ -198,7 +212,14 @@ fn linkages_are_solved_over_motions_as_over_the_matrix() {
             }
             friction.push(0.3 * r.signed().abs());
         }
-        let p = ConeProblem { rows: &upper, asks: &asks, scalars, friction: &friction, resistance: &[] };
+        let p = ConeProblem {
+            rows: &upper,
+            asks: &asks,
+            scalars,
+            friction: &friction,
+            resistance: &[],
+            acting: &[],
+        };
         parts_are_what_responds(&p, &rows, &masses);
         let work = Work { iterations: 20_000, tolerance: 1e-10, out_of_time: None };
         let solve = |veiled: bool| {
@@ -243,7 +264,7 @@ fn parts_are_what_responds(p: &ConeProblem, rows: &Rows, masses: &Masses) {
         motion
     };
     let motion = answer(&mut lower, &force);
-    parts.start(&force);
+    parts.start(|r| force[r]);
     for r in 0..n {
         let (one, two) = (p.rows.change(r, &motion), parts.moved(r));
         assert!((one - two).abs() < 1e-9 * one.abs().max(1.0), "{r}: {one} {two}");

@@ -2,9 +2,9 @@
 //!
 //! The step is that of everybody else, and joints hold as exactly; but contacts and limits are swept, over one small matrix
 //! per linkage (`solve/cones/parts.rs`), some times in the first rounds of the position stage and once for the velocities.
-//! The rounds after those close joints alone. What sweeps leave open comes apart through the positions when the next step
-//! begins, so that no speed comes of it, and the receipt tells how far it is from the laws. Only where something sinks in is the
-//! step tried again, in substeps.
+//! The rounds after those close joints and limits alone. What sweeps leave open comes apart through the positions when the
+//! next step begins, so that no speed comes of it, and the receipt tells how far it is from the laws. Only where something sinks
+//! in is the step tried again, in substeps.
 
 use super::Touch;
 use super::heap::LEAST_PAIRS;
@@ -17,12 +17,15 @@ const LEAST_LINKAGES: usize = 4;
 /// Rounds of the position stage in which contacts are swept; after points that nobody expected, so many more.
 const ROUNDS: usize = 3;
 const MORE: usize = 2;
-const PASSES: usize = 6;
 /// Sweeps of a round at most, while one still moves something by more than so many tolerances.
-const SWEEPS: usize = 24;
+const SWEEPS: usize = 50;
 const CLOSE: f64 = 20.0;
-/// The part of a passed limit that is taken back in a step.
-const RETURN: f64 = 0.3;
+/// Parts of a depth that a step should not let pass: see [`Crowd::lets_pass`], [`Crowd::leaves`], [`Crowd::expects_within`].
+const SHALLOW: f64 = 0.2;
+const FAINT: f64 = 0.1;
+const NEAR: f64 = 0.5;
+/// Things may sink in by so many such depths before the step is tried again: substeps cost all of the crowd.
+const BEARS: f64 = 2.0;
 
 /// How the contacts of an island are swept in this step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +44,8 @@ impl Crowd {
 
     /// How often points and limits that a solve passes are taken on, at most.
     pub fn passes(&self) -> usize {
-        if self.swept { PASSES } else { 50 }
+        // The next round is soon.
+        if self.swept { 1 } else { 50 }
     }
 
     /// Points were found that nobody expected.
@@ -49,22 +53,46 @@ impl Crowd {
         self.rounds = MORE;
     }
 
-    pub fn has_swept(&mut self) {
+    /// How deep points may be that nobody expected, for a depth that a step should not let pass: they come apart when the
+    /// next step begins.
+    pub fn lets_pass(&self, seen: f64) -> f64 {
+        if self.swept { SHALLOW * seen } else { 0.0 }
+    }
+
+    /// Overlaps that need not come apart yet, likewise.
+    pub fn leaves(&self, seen: f64) -> f64 {
+        if self.swept { FAINT * seen } else { 0.0 }
+    }
+
+    /// Gaps that other pushes may close, likewise: such points take part from the start, so that matrices are made once.
+    pub fn expects_within(&self, seen: f64) -> f64 {
+        if self.swept { NEAR * seen } else { 0.0 }
+    }
+
+    /// A bound that this change does not pass yet, but may with what else pushes: it takes part from the start, likewise.
+    pub fn may_cross(&self, ask: &Ask, change: f64) -> bool {
+        self.swept && (change - ask.low).min(ask.high - change) < change.abs()
+    }
+
+    /// The part of a depth that counts.
+    pub fn bears(&self) -> f64 {
+        if self.swept { 1.0 / BEARS } else { 1.0 }
+    }
+
+    /// A round is over. True if it was the last one with contacts.
+    pub fn has_swept(&mut self) -> bool {
         self.rounds = self.rounds.saturating_sub(1);
+        self.is_settled()
     }
 
     /// Sweeps and what they may leave open, for a solve of so many iterations down to `tolerance`; `unit` is the length
-    /// that the tolerance of a gap is there.
-    pub fn effort(&self, iterations: usize, tolerance: f64, unit: f64) -> (usize, f64) {
-        if self.swept { (iterations.min(SWEEPS), CLOSE * unit) } else { (iterations, tolerance) }
-    }
-
-    /// A limit that sweeps let something pass is not passed any farther: coming back at once would make speed of it.
-    pub fn ask_no_farther(&self, g: &Group, low: f64, high: f64, ask: Ask) -> Ask {
-        if !self.swept || g.law != Law::Hold || ask.low == ask.high {
-            return ask;
+    /// that the tolerance of a gap is there. Limits alone, few in each linkage, are met as well as joints are.
+    pub fn effort(&self, iterations: usize, tolerance: f64, unit: f64, touches: bool) -> (usize, f64) {
+        match self.swept {
+            true if touches => (iterations.min(SWEEPS), CLOSE * unit),
+            true => (iterations.min(SWEEPS), tolerance),
+            false => (iterations, tolerance),
         }
-        Ask { low: ask.low - low.max(0.0), high: ask.high - high.min(0.0), ..ask }
     }
 }
 
@@ -91,13 +119,38 @@ impl IslandWork {
         self.touch.are_costly(self.masses.len(), pairs)
     }
 
-    /// What limits ask where overlaps come apart: a part of what is passed.
+    /// A round of the position stage after contacts were swept: what joints still ask for is in `delta`, and limits of
+    /// each linkage are met over its matrix. Contacts push as they do.
+    pub(in crate::step) fn close_joints(&mut self, piece: &Piece) -> usize {
+        let h = piece.h;
+        if !self.bounded {
+            self.lambda.iter_mut().zip(&self.delta).for_each(|(l, d)| *l += d / h);
+            return 0;
+        }
+        self.lambda.iter_mut().for_each(|l| *l *= h);
+        let contacts = std::mem::take(&mut self.touch.contacts);
+        let residual = self.touch.report.residual;
+        let spent = self.solve_touching(piece.c, 1e-2 * piece.c.tolerance, piece.c.tolerance);
+        (self.touch.contacts, self.touch.report.residual) = (contacts, residual);
+        self.lambda.iter_mut().for_each(|l| *l /= h);
+        spent
+    }
+
+    /// Overlaps come apart by about as far as the deepest of them: points with gaps of that size take part from the start.
+    pub(super) fn expect_pushed(&mut self) {
+        if self.touch.crowd.swept {
+            let deepest = self.touch.contacts.iter().map(|c| c.low[0]).fold(0.0, f64::max);
+            self.touch.contacts.iter_mut().for_each(|c| c.taken |= c.active && c.gap < deepest);
+        }
+    }
+
+    /// What limits ask where overlaps come apart.
     pub(super) fn ask_limits_back(&mut self) {
         if !(self.touch.crowd.swept && self.bounded) {
             return;
         }
         for r in limits(&self.rows, &self.below) {
-            let (low, high) = (RETURN * self.rows.low[r].max(0.0), RETURN * self.rows.high[r].min(0.0));
+            let (low, high) = (self.rows.low[r].max(0.0), self.rows.high[r].min(0.0));
             if low > 0.0 {
                 self.asks[r].low = low;
             } else if high < 0.0 {

@@ -92,6 +92,7 @@ impl Touch {
                 }
                 self.asks.push(Ask::equal(c.resist.low[k] - had));
                 self.force.push(c.resist.force[k]);
+                self.acting.push(c.resist.applied[k]);
                 self.rows.push(&ends[..n]);
             }
             self.resistance.push(c.resist.limits(c.force[0]));

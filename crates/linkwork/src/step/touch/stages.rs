@@ -34,6 +34,12 @@ fn slack(pair: &Pair, all: &Colliders) -> f64 {
     1e-4 * a.min(b)
 }
 
+/// A depth that a step should not let pass: a part of the size of what sinks in, or a thousand tolerances.
+fn depth_seen(pair: &Pair, all: &Colliders, tolerance: f64) -> f64 {
+    let [a, b] = pair.colliders.map(|k| all.all[k as usize].size);
+    (SUNK * a.min(b)).min(1e3 * tolerance).max(1e-9)
+}
+
 impl IslandWork {
     /// Finds the points of contact at `q_n`, before anything has moved. Overlaps come apart first, through the positions
     /// alone. True: they did, and rows are to be filled again.
@@ -51,7 +57,10 @@ impl IslandWork {
         self.touch.tolerance = piece.c.tolerance;
         self.find_crowd(piece);
         self.touch.note_depth();
-        let deep = |t: &Touch| t.contacts.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance);
+        let deep = |t: &Touch| {
+            let most = |c: &Contact| t.crowd.leaves(depth_seen(&t.pairs[c.pair], &t.colliders, t.tolerance));
+            t.contacts.iter().any(|c| !c.coated && c.gap < -piece.c.tolerance.max(most(c)))
+        };
         let pushed = deep(&self.touch) || self.passes_limits(piece.c.tolerance);
         if pushed {
             self.push_out(piece, s);
@@ -102,6 +111,7 @@ impl IslandWork {
             c.active = !c.coated;
             c.taken = c.gap < 0.0 && c.active;
         }
+        self.expect_pushed();
         let n = self.rows.len();
         for v in [&mut self.delta, &mut self.lambda] {
             v.clear();
@@ -179,13 +189,17 @@ impl IslandWork {
         t.looked = true;
         let (start, tolerance) = (&t.start, piece.c.tolerance);
         let (expected, jointed, mut any) = (t.contacts.len(), !self.rows.is_empty(), false);
+        let (pairs, all) = (&t.pairs, &t.colliders);
+        let seen = |pair: usize| depth_seen(&pairs[pair], all, tolerance);
         for k in 0..t.later.len() {
             let mut new = t.later[k];
             let known = |c: &Contact| {
                 c.pair == new.pair
                     && ((c.key == new.key && (c.pushes || jointed)) || (c.gap < -tolerance && !c.coated))
             };
-            if !(new.gap < -tolerance) || t.contacts[..expected].iter().any(known) {
+            if !(new.gap < -tolerance.max(t.crowd.lets_pass(seen(new.pair))))
+                || t.contacts[..expected].iter().any(known)
+            {
                 continue;
             }
             let passed = t.contacts[..expected].iter().position(|c| c.pair == new.pair && c.key == new.key);
@@ -233,13 +247,18 @@ impl IslandWork {
     pub(in crate::step) fn solve_positions(&mut self, piece: &Piece) -> usize {
         let h = piece.h;
         self.lambda.iter_mut().for_each(|l| *l *= h);
+        let (all, crowd, tolerance) = (self.touch.colliders.clone(), self.touch.crowd, piece.c.tolerance);
+        let within = |pair: &Pair| crowd.expects_within(depth_seen(pair, &all, tolerance));
         for c in &mut self.touch.contacts {
             (c.force, c.applied) = (c.force.map(|f| f * h), c.applied.map(|f| f * h));
             c.resist.scale(h);
-            c.taken |= c.low[0] > 0.0;
+            c.taken |= c.low[0] > -within(&self.touch.pairs[c.pair]);
         }
         let spent = self.solve_touching(piece.c, 1e-4 * piece.c.tolerance, piece.c.tolerance);
-        self.touch.crowd.has_swept();
+        if self.touch.crowd.has_swept() {
+            // What is solved from here on are other rows.
+            self.touch.forget();
+        }
         self.lambda.iter_mut().for_each(|l| *l /= h);
         for c in &mut self.touch.contacts {
             c.force = c.force.map(|f| f / h);
@@ -355,7 +374,7 @@ impl IslandWork {
             if c.resist.acts() {
                 c.resist.low = c.turn(|i| s.spins[i]).map(|x| -x);
             }
-            c.taken |= c.active && (c.low[0] > 0.0 || c.force[0] > 0.0);
+            c.taken |= c.active && (c.low[0] > 0.0 || c.force[0] > 0.0 || self.touch.crowd.swept);
         }
     }
 
@@ -375,7 +394,7 @@ impl IslandWork {
         memory.dedup_by_key(|m| m.key);
         t.report.points = t.contacts.iter().filter(|c| c.total[0] > 0.0 || c.gap <= 0.0).count();
         t.report.residual *= h;
-        t.sunk = t.depth();
+        t.sunk = t.depth() * t.crowd.bears();
         for c in &t.contacts {
             if c.coated {
                 t.report.dent = t.report.dent.max(-c.gap);
@@ -389,14 +408,12 @@ impl IslandWork {
 }
 
 impl Touch {
-    /// How deep things are in each other, in units of what a step should not let pass: a part of their size, or a thousand
-    /// tolerances.
+    /// How deep things are in each other, in units of what a step should not let pass.
     fn depth(&self) -> f64 {
         let mut deepest = 0.0_f64;
         for c in self.contacts.iter().filter(|c| !c.coated && c.gap < 0.0) {
-            let size = self.pairs[c.pair].colliders.map(|k| self.colliders.all[k as usize].size);
-            let seen = (SUNK * size[0].min(size[1])).min(1e3 * self.tolerance);
-            deepest = deepest.max(-c.gap / seen.max(1e-9));
+            let seen = depth_seen(&self.pairs[c.pair], &self.colliders, self.tolerance);
+            deepest = deepest.max(-c.gap / seen);
         }
         deepest
     }
@@ -404,7 +421,7 @@ impl Touch {
     /// Notes how deep they were when the step began.
     fn note_depth(&mut self) {
         if !(self.sunk_before >= 0.0) {
-            self.sunk_before = self.depth();
+            self.sunk_before = self.depth() * self.crowd.bears();
         }
     }
 
