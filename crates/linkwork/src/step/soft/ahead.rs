@@ -23,7 +23,10 @@ impl Soft {
         let mut far = 0.0_f64;
         let pieces = std::mem::take(&mut self.pieces);
         for piece in &pieces {
-            if self.is_held_outside(piece) || !self.hosts_of(piece).is_empty() {
+            // What rubs may as well stick: from where it would glide to it does not come back in the rounds that there are.
+            let rubs = |n: &Near| n.is_close() && n.rubs() && self.is_pushed(n, piece);
+            let is_held = self.is_held_outside(piece) || !self.hosts_of(piece).is_empty();
+            if is_held || self.contacts.near.iter().any(rubs) {
                 continue;
             }
             let way = self.open_way(piece);
