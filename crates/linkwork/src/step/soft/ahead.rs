@@ -14,11 +14,15 @@ const LOOKS: usize = 3;
 
 impl Soft {
     /// Pieces that nothing holds go ahead by their common way, less what goes into something that they touch. They stay where they are if
-    /// that is no better, or comes nearer to anything. `value` is that of `Phi` where they are.
-    pub(super) fn go_ahead(&mut self, held: &State, value: f64) {
-        if self.contacts.has_guests() {
+    /// that is no better, or comes nearer to anything.
+    pub(super) fn go_ahead(&mut self, held: &State) {
+        // What rubs may as well stick: from where it would glide to it does not come back in the rounds that there are.
+        if self.contacts.has_guests() || self.contacts.near.iter().any(Near::rubs) {
             return;
         }
+        // Planes are those of where things are.
+        self.look_at_surfaces(0);
+        let value = self.evaluate(held);
         self.before.clone_from(&self.x);
         let mut far = 0.0_f64;
         let pieces = std::mem::take(&mut self.pieces);

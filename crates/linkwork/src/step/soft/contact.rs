@@ -241,6 +241,11 @@ impl Near {
         self.push > 0.0 || self.gap < 0.5 * self.keep
     }
 
+    /// There is friction.
+    pub fn rubs(&self) -> bool {
+        self.friction > 0.0
+    }
+
     /// How much of its distance it lacks, as far as that is known.
     pub fn lacks_now(&self) -> f64 {
         -self.gap

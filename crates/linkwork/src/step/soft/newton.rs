@@ -169,12 +169,10 @@ impl Soft {
         self.stop_hosts();
         self.contacts.forget();
         self.place_obstacles(held);
-        // Planes are those of where things are: what comes next goes by them.
-        self.look_at_surfaces(0);
-        let value = self.evaluate(held);
+        self.evaluate(held);
         // Where nothing moved, `way` is twice what `Phi` has beside the springs.
         (self.standing, self.standing_still) = (self.plain + 0.5 * self.way(), self.plain);
-        self.go_ahead(held, value);
+        self.go_ahead(held);
     }
 
     /// Begins again with care: stiff springs are as they are where something touches. Folds that snap are quicker than the step, and

@@ -52,12 +52,10 @@ impl Soft {
                 }
                 continue;
             }
-            {
-                let (mass, none) = (self.masses[node], Vector::ZERO);
-                let (joint, first) = (g.joint, g.first);
-                let (target, free, other, late) = (none, none, none, none);
-                self.pins.push(Pin { node, joint, first, side, to, target, mass, free, other, late });
-            }
+            let (mass, none) = (self.masses[node], Vector::ZERO);
+            let (joint, first) = (g.joint, g.first);
+            let (target, free, other, late) = (none, none, none, none);
+            self.pins.push(Pin { node, joint, first, side, to, target, mass, free, other, late });
         }
     }
 
