@@ -249,6 +249,10 @@ fn rip(m: &Mechanism, body: usize, over: &[u32], s: &mut State) {
                 ends.iter().for_each(|v| left[*v as usize] -= 1);
             }
         }
+        if mesh.is_rope() {
+            // All of it pulls in a row: where it tears, the rest is rid of its load.
+            break;
+        }
     }
     if gone.is_empty() {
         return;

@@ -289,8 +289,10 @@ impl Island {
             };
             memory.peak = trusted.max(believed);
             report.energy.drift = memory.drift;
-            // What is within the tolerance of its place may be anywhere there, whatever pulls at it.
-            let pulls: f64 = memory.forces.iter().map(|f| f.abs()).sum();
+            // What is within the tolerance of its place may be anywhere there, whatever pulls at it. Next to singular poses
+            // joints pull as hard as they like, and that is no excuse.
+            let weight = (0..w.masses.len()).map(|i| w.masses.mass(i)).sum::<f64>() * part.gravity.length();
+            let pulls = memory.forces.iter().map(|f| f.abs()).sum::<f64>().min(10.0 * weight);
             // And the work of motors may belong to the step before or after, where motors and motions are solved for together.
             let work = if end.of.retries() { end.effort } else { 0.0 };
             let rounding = FIRST * end.energy.allowed + c.tolerance * pulls + work;

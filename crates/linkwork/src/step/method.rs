@@ -163,9 +163,9 @@ pub(super) fn least_pieces(m: &Mechanism, masses: &Masses, s: &State, c: &StepCo
     // What was hard a step ago is hard now: half of the pieces of the last step, so that they get fewer again. Fewer by less
     // where many points touch: an attempt that fails there costs as much as the pieces that it would have saved.
     let (last, points) = (s.memory.own().substep, s.memory.own().contacts.len());
-    let share = if points >= MANY { 0.75 } else { 0.5 };
     // The length of a substep is rounded.
-    let before = if last > 0.0 { (share * c.dt / last + 1e-6).floor() } else { 1.0 };
+    let (share, rounded) = if points >= MANY { (0.75, 1e-6) } else { (0.5, 0.0) };
+    let before = if last > 0.0 { (share * c.dt / last + rounded).floor() } else { 1.0 };
     let pieces = pieces.max(before);
     if pieces.is_finite() { (pieces as usize).clamp(1, c.most_substeps.max(1)) } else { 1 }
 }

@@ -21,12 +21,13 @@ mod heap;
 mod impact;
 mod met;
 mod resist;
+mod ride;
 mod stages;
 mod tally;
 
 use super::{IslandWork, StepConfig};
 use crate::contact::{CoatStep, Collider, Colliders, ContactKey, ContactReport, Narrow, Point, Surface};
-use crate::math::{Pose, Rotation, Vector, exp, log};
+use crate::math::{Pose, Rotation, Vector};
 use crate::rows::{Ask, HalfRow, Masses};
 use crate::solve::{
     ConeProblem, ConeReport, Cones, FreeSolids, Heap, Jointed, JointedScratch, Lower, UpperRows, Work,
@@ -106,25 +107,6 @@ impl Contact {
         self.frame.map(|d| d.dot(relative))
     }
 
-    /// Change along the frame as both solids have gone from `start` to where they are in `s`.
-    ///
-    /// The arms are those in the middle of the turn that both have in common: what rides on a turntable goes round with it,
-    /// and not straight on; what rolls keeps its point of contact below it.
-    pub fn moved(&self, s: &State, start: &[(Vector, Rotation)]) -> [f64; 3] {
-        let way =
-            self.solids.map(|i| (s.centers[i] - start[i].0, log(s.rotations[i] * start[i].1.inverse())));
-        let common = turn_in_common(way[0].1, way[1].1);
-        let arms = if common == Vector::ZERO {
-            self.arms
-        } else {
-            let half = exp(0.5 * common);
-            self.arms.map(|arm| half * arm)
-        };
-        let [one, two] = way;
-        let relative = two.0 + two.1.cross(arms[1]) - one.0 - one.1.cross(arms[0]);
-        self.frame.map(|d| d.dot(relative))
-    }
-
     fn half(&self, side: usize, k: usize) -> HalfRow {
         let d = if side == 0 { -self.frame[k] } else { self.frame[k] };
         let turn = self.arms[side].cross(d);
@@ -149,12 +131,6 @@ impl Contact {
         };
         [of(0), 0.5 * (of(1) + of(2))]
     }
-}
-
-/// What two rotation vectors have in common: all where they are equal, nothing where one is zero or they are opposite.
-fn turn_in_common(a: Vector, b: Vector) -> Vector {
-    let along = a.dot(b);
-    if along > 0.0 { (a + b) * (along / (a.length_squared() + b.length_squared())) } else { Vector::ZERO }
 }
 
 /// Contacts and scratch of an island.

@@ -20,13 +20,15 @@ const FAST: f64 = 0.5;
 const FAST_BALL: f64 = 0.1;
 /// The same for what is thrown back: where the blow strikes decides what becomes of its spin.
 const BOUNCES: f64 = 0.1;
-/// As a share of that: how far they would come into each other for a blow to be one.
+/// As a share of that: how far they would come into each other for a blow to be one; the same of two balls.
 const DEEP: f64 = 0.05;
-/// By how much the cut comes after it, so that it is felt: in tolerances, at least and at most in units of the smaller one.
-/// What is pushed apart where it is met keeps its speed, and so not quite its angular momentum.
-const PAST: f64 = 10.0;
-const PAST_LEAST: f64 = 1e-4;
-const PAST_MOST: f64 = 2e-3;
+const DEEP_BALLS: f64 = 2e-3;
+/// By how much the cut comes after it, so that it is felt, in units of the smaller one.
+const PAST: f64 = 2e-3;
+/// The same of two balls, at least, and in tolerances: what is pushed apart where it is met keeps its speed, and so not quite
+/// its angular momentum.
+const PAST_BALLS: f64 = 1e-4;
+const PAST_TOLERANCES: f64 = 10.0;
 /// What turns is looked at once in this part of its size on its way, between so many times, and halved so often.
 const LOOK: f64 = 0.25;
 const LOOKS: (f64, f64) = (2.0, 16.0);
@@ -80,7 +82,7 @@ impl Touch {
         let [va, vb] = pair.solids.map(|i| s.velocities[i]);
         let way = turn + piece.h * (vb - va).length();
         let looks = (way / (LOOK * least)).ceil().clamp(LOOKS.0, LOOKS.1);
-        let touching = self.depth_at(all, k, s, 0.0).map_or(0.0, |c| c.gap) - PAST_MOST * least;
+        let touching = self.depth_at(all, k, s, 0.0).map_or(0.0, |c| c.gap) - PAST * least;
         let met = |t: &mut Self, time: f64| t.depth_at(all, k, s, time).filter(|c| c.gap < touching);
         let (mut before, mut after) = (0.0, None);
         for look in 1..=looks as usize {
@@ -150,8 +152,13 @@ impl Touch {
             }
         };
         let met = -(vb - va).dot(normal);
-        let past = (PAST * piece.c.tolerance).clamp(PAST_LEAST * least, PAST_MOST * least);
-        (met * (piece.h - time) > DEEP * far).then(|| time + past / met)
+        let (deep, past) = if a.is_ball() && b.is_ball() {
+            let past = (PAST_TOLERANCES * piece.c.tolerance).clamp(PAST_BALLS * least, PAST * least);
+            (DEEP_BALLS * far, past)
+        } else {
+            (DEEP * far, PAST * least)
+        };
+        (met * (piece.h - time) > deep).then(|| time + past / met)
     }
 }
 

@@ -72,7 +72,7 @@ impl Hosts {
                 }
             }
         }
-        self.columns = if n > 0 { (found.len() / n).div_ceil(6) * 6 } else { 0 };
+        self.columns = found.len().checked_div(n).map_or(0, |k| k.div_ceil(6) * 6);
         self.ways.clear();
         self.ways.resize(self.list.len() * self.columns, [0.0; 6]);
         for (j, column) in found.chunks_exact(n.max(1)).enumerate() {
