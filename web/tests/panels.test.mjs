@@ -647,7 +647,7 @@ test('the view keeps enough room beside the panels', async () => {
 test('an address without the token says what to do', async () => {
   const stranger = await (await browser()).newPage();
   await stranger.goto(server.address.split('?')[0]);
-  await until('it tells', async () => /no token/.test(await stranger.locator('.banner').innerText()));
+  await until('it tells', async () => /no access token/.test(await stranger.locator('.banner').innerText()));
   await stranger.goto(`${server.address.split('?')[0]}?#scene=x`);
   await until('a link, what to do with it', async () => /Open a link/.test(await stranger.locator('.banner').innerText()));
   await stranger.close();
