@@ -104,7 +104,7 @@ export interface LimitInfo {
   max: number | null;
 }
 
-/** A motor: it keeps a speed, or goes to a place through a spring and a damper (rigidly where both are zero). */
+/** A motor: it keeps a speed, or goes to a position through a spring and a damper (rigidly where both are zero). */
 export interface DriveInfo {
   direction: LimitInfo['direction'];
   speed?: number;

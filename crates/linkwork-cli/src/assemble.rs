@@ -138,8 +138,8 @@ fn output(text: &str) -> Result<Output, String> {
         "lw" => Format::Scene,
         "glb" => Format::Glb,
         "svg" => Format::Svg,
-        "" => return Err("a name that ends in .lw, .glb or .svg says what to write".into()),
-        other => return Err(format!("cannot write .{other}; there are .lw, .glb and .svg")),
+        "" => return Err("the file name must end in .lw, .glb or .svg".into()),
+        other => return Err(format!("cannot write .{other}; use .lw, .glb or .svg")),
     };
     Ok(Output { path, format })
 }

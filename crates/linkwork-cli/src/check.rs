@@ -19,9 +19,9 @@ use std::time::Duration;
 
 /// Parses and validates a scene and reports what it contains
 ///
-/// Prints solids, joints, scalar constraints (of the spanning forest: acyclic, and of the joints that close loops),
-/// the freedoms left, islands, redundant and conflicting constraints by name and line, and what one solve is predicted
-/// to cost per solver. To examine it the scene is assembled first, on a copy: the file is never changed. Errors and
+/// Prints solids, joints, scalar constraints (in the spanning forest: acyclic; in the joints that close loops: loop),
+/// the remaining freedoms, islands, redundant and conflicting constraints by name and line, and the predicted cost of
+/// a solve with each solver. A copy of the scene is assembled and examined; the file is never changed. Errors and
 /// warnings in the text are shown with their line.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -325,7 +325,7 @@ impl Findings<'_> {
                 report::gaps(self.end)
             ),
             Outcome::Diverged => {
-                format!("{}: the numbers left the range of arithmetic", paint.bad("diverged"))
+                format!("{}: numbers overflowed", paint.bad("diverged"))
             }
         }
     }
@@ -366,7 +366,7 @@ impl Findings<'_> {
         for i in islands.iter().filter(|i| i.freedoms_here > i.freedoms).take(SHOWN) {
             let _ = writeln!(
                 out,
-                "\n  {}: the pose of the island with `{}` has {} to first order, though only {} next to it",
+                "\n  {}: the pose of the island with `{}` has {} to first order, but only {} nearby",
                 paint.odd("singular"),
                 self.lines.solid(i.example),
                 count(i.freedoms_here, "motion"),

@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(option) =
         setups.iter().map(|s| args.options.variants.foreign_to(s.method)).reduce(Option::and).flatten()
     {
-        return Err(Failure::input("", format!("none of these methods knows {option}")));
+        return Err(Failure::input("", format!("none of these methods supports {option}")));
     }
     setups.iter().for_each(|s| s.tell_of_contact(m));
     let mut start = State::new(m);
@@ -392,9 +392,9 @@ impl Comparison<'_> {
         let mut page = Page::new(&format!("{}: methods side by side", self.loaded.title()), &below);
         if let Some(first) = self.runs.first() {
             page.text(&format!(
-                "{} of {} each, from the same start. Energy drift is the largest change of the total energy by the \
-                 largest kinetic energy; momentum drifts are by the largest sum of the solids' own momenta, and only a \
-                 mechanism that nothing outside pushes keeps them near zero. The last column is how far the watched \
+                "{} of {} each, from the same start. Energy drift is the largest change of the total energy divided by \
+                 the largest kinetic energy; momentum drifts are divided by the largest sum of the solids' own momenta, \
+                 and are near zero only if nothing outside pushes the mechanism. The last column is how far the watched \
                  solids end from where the first line ({}) has them.",
                 count(first.setup.steps as usize, "step"),
                 report::time(first.setup.dt),

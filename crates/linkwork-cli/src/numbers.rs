@@ -26,10 +26,10 @@ fn greater_than_zero(text: &str, units: &[(&str, f64)]) -> Result<f64, String> {
     let size = match units.iter().find(|u| u.0 == unit) {
         Some((_, size)) => *size,
         None if unit.is_empty() => 1.0,
-        None if units.is_empty() => return Err(format!("no unit is needed here, and `{unit}` is none")),
+        None if units.is_empty() => return Err(format!("`{unit}` is not a unit, and none is needed here")),
         None => {
             let known: Vec<String> = units.iter().map(|u| format!("`{}`", u.0)).collect();
-            return Err(format!("`{unit}` is no unit here; {} will do, or none", known.join(" or ")));
+            return Err(format!("`{unit}` is not possible here; use {}, or no unit", known.join(" or ")));
         }
     };
     // 5 ms are five thousandths, as scenes have it, and not five times a rounded thousandth.
@@ -69,7 +69,7 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
     match split(text)? {
         (x, "") if x >= 0.0 && x.is_finite() => Ok(x),
         (_, "") => Err("a number that is not negative is needed".into()),
-        (_, unit) => Err(format!("no unit is needed here, and `{unit}` is none")),
+        (_, unit) => Err(format!("`{unit}` is not a unit, and none is needed here")),
     }
 }
 
@@ -94,6 +94,6 @@ mod tests {
         {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }
-        assert!(seconds("5 mm").is_err_and(|e| e.contains("`mm` is no unit here; `s` or `ms` will do")));
+        assert!(seconds("5 mm").is_err_and(|e| e.contains("`mm` is not possible here; use `s` or `ms`")));
     }
 }

@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let tolerance = loaded.scene.settings.tolerance.unwrap_or(1e-6);
     let assembled = assemble(m, &mut state, &AssembleConfig { tolerance, ..AssembleConfig::default() });
     if assembled.outcome != Outcome::Ok {
-        terminal::note("the scene cannot be put together: this is the reach of what comes nearest to it");
+        terminal::note("the scene cannot be assembled: this is the reach from the closest pose");
     }
     // Finer grids take more pulls, and whoever asks for them can wait.
     let across = usize::from(args.across);
@@ -115,7 +115,7 @@ fn words(r: &Reach, solid: &str) -> String {
         (3, Some(volume)) => format!("a volume of {} m³", figure(volume)),
         _ => "a curved surface".to_owned(),
     };
-    let near = if r.unbounded { ", and farther than was looked" } else { "" };
+    let near = if r.unbounded { ", and continues beyond the region searched" } else { "" };
     let part = if r.complete { "" } else { "; the search was not finished" };
     format!(
         "this point of `{solid}` reaches {what} ({} of {} m){near}{part}",

@@ -106,8 +106,8 @@ fn record(text: &str) -> Result<Record, String> {
         "csv" => Format::Csv,
         "glb" => Format::Glb,
         "json" => Format::Json,
-        "" => return Err("a name that ends in .csv, .glb or .json says what to write".into()),
-        other => return Err(format!("cannot record to .{other}; there are .csv, .glb and .json")),
+        "" => return Err("the file name must end in .csv, .glb or .json".into()),
+        other => return Err(format!("cannot record to .{other}; use .csv, .glb or .json")),
     };
     Ok(Record { path, format })
 }
@@ -115,7 +115,11 @@ fn record(text: &str) -> Result<Record, String> {
 fn table(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_table = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
-    if is_table { Ok(path) } else { Err("contacts are written as a table: a name that ends in .csv".into()) }
+    if is_table {
+        Ok(path)
+    } else {
+        Err("contacts are written as a table: the file name must end in .csv".into())
+    }
 }
 
 /// Bytes of frames that are kept for .glb and .json.
@@ -137,7 +141,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         Setup::new(&args.options, &loaded, args.method.as_deref(), args.solver.as_deref(), args.seconds)?;
     if let Some(option) = args.options.variants.foreign_to(setup.method) {
         let message =
-            format!("{option} means nothing to `{}`: see `linkwork run --help`", setup.method.name());
+            format!("{option} does not apply to `{}`: see `linkwork run --help`", setup.method.name());
         return Err(Failure::input("", message));
     }
     setup.wants_reactions =
@@ -539,17 +543,11 @@ impl Simulated<'_> {
         line("energy", energy);
         if t.caught > 1e-9 * (t.energy_start.kinetic + t.energy_end.kinetic) {
             let caught = report::figure(t.caught);
-            line(
-                "",
-                format!("{caught} J of it taken by joints that began to hold, as they forbid such speeds"),
-            );
+            line("", format!("{caught} J of it removed by joints that began to hold"));
         }
         if t.unresolved > 0 {
             let springs = count(t.unresolved, "spring or soft joint");
-            line(
-                "",
-                format!("{springs} faster than the step can show, and damped: a shorter --step shows more"),
-            );
+            line("", format!("{springs} too fast for the step, and damped: a shorter --step resolves more"));
         }
         // What is joined to the world, rests on it or falls does not keep its momentum.
         if self.is_free() {
@@ -572,7 +570,9 @@ impl Simulated<'_> {
             let pieces = count(t.soft.held_back, "substep");
             line(
                 "",
-                format!("{pieces} of soft bodies without good places: what touches was held back together"),
+                format!(
+                    "{pieces} of soft bodies without a solution: everything in contact was held back together"
+                ),
             );
         }
         if t.contacts_max.points > 0 {
@@ -618,7 +618,7 @@ impl Simulated<'_> {
         let at = report::plain(self.state.time);
         match t.ended {
             Ended::Done if t.unexplained > 0 => Some(format!(
-                "The energy is not to be believed: in {} a part gained or lost more than {} documents.\n  \
+                "The energy is not plausible: in {} a part gained or lost more than {} documents.\n  \
                  Shorten --step, tighten --tolerance, or look with `linkwork check` for constraints that contradict each other.",
                 count(t.unexplained as usize, "step"),
                 self.setup.method.name(),
@@ -638,10 +638,10 @@ impl Simulated<'_> {
                     saved.unwrap_or_default()
                 ))
             }
-            Ended::Interrupted => Some(format!("It was interrupted at {at} s; what is written ends there.")),
+            Ended::Interrupted => Some(format!("It was interrupted at {at} s; the records end there.")),
             Ended::Rejected(why) => Some(format!(
-                "It ended at {at} s: the next step could not be taken, since {}.\n  What is written is the state \
-                 before it.",
+                "It ended at {at} s: the next step could not be taken, since {}.\n  The output ends with the \
+                 state before it.",
                 why.words()
             )),
         }

@@ -153,7 +153,7 @@ pub fn without_contact(method: Method, m: &Mechanism) -> Option<String> {
     let ignored = !method.knows_contact() && linkwork::contact::is_possible(m);
     ignored.then(|| {
         let name = method.name();
-        format!("`{name}` knows no contact: solids pass through each other. `variational` lets them touch")
+        format!("`{name}` does not handle contact: solids pass through each other. `variational` handles it")
     })
 }
 
@@ -179,7 +179,7 @@ impl Setup {
         let known = wanted.map(|name| (name, Method::from_name(name)));
         if let Some((name, None)) = known {
             let taken = defaults.method.name();
-            terminal::note(&format!("there is no method `{name}` yet: taking `{taken}`"));
+            terminal::note(&format!("there is no method `{name}` yet: using `{taken}`"));
         }
         let dt = options.step.or(settings.step).unwrap_or(defaults.dt);
         // Whole steps, so that a run is the same whether it is made at once or in parts.

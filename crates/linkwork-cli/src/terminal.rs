@@ -139,7 +139,7 @@ impl Watch {
                 && self.start.elapsed() >= WORTH_TELLING
                 && self.silent.replace(false)
             {
-                note(&format!("still assembling: {text}; --budget-ms would bound it"));
+                note(&format!("still assembling: {text}; --budget-ms would limit it"));
             }
             return;
         };

@@ -47,7 +47,7 @@ fn options_take_numbers_as_scenes_do() {
     assert_eq!(assembled.code, 0, "{}", assembled.stderr);
     let wrong = linkwork_with(&["run", "-", "--seconds", "5 mm"], PENDULUM.as_bytes());
     assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("`mm` is no unit here"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("`mm` is not possible here"), "{}", wrong.stderr);
 }
 
 /// F26: the scene, the snapshot and the meshes stay as they are, whatever is named as an output.

@@ -120,7 +120,9 @@ pub fn reach(
         return Err(ModelError(format!("solid {} does not exist", solid.0)));
     }
     if m.soft_of(solid).is_some() {
-        return Err(ModelError("the reach of a soft body's vertex is not known: it stretches".into()));
+        return Err(ModelError(
+            "the reach of a vertex of a soft body cannot be computed: it stretches".into(),
+        ));
     }
     let mut search = Search::new(m, state, solid, point, config)?;
     let start = search.start.clone();

@@ -290,7 +290,7 @@ export function inspector(app: App, solids: Solids, overlays: Overlays, hooks: I
           set(start);
         },
       },
-      ...([['none', 'none'], ['speed', 'keeps a speed'], ['to', 'goes to a place'], ['spring', 'spring and damper']] as const).map(([v, words]) => h('option', { value: v, selected: v === now }, words)),
+      ...([['none', 'none'], ['speed', 'keeps a speed'], ['to', 'goes to a position'], ['spring', 'spring and damper']] as const).map(([v, words]) => h('option', { value: v, selected: v === now }, words)),
     );
     const replace = (after: string, value: string) =>
       change(id, (t, b) => {

@@ -206,7 +206,7 @@ export function settings(app: App): Panel {
       h('b', { class: over ? 'over' : '' }, `${over ? '▲ ' : ''}${digits(f.used)} ms`),
       f.allowed === null ? ' used' : ` of ${digits(f.allowed)} ms${over ? ', over budget' : ''}`,
       ` · ${why}${f.coarse ? ' · coarse' : ''}${f.rough ? ' · rough: hands are springs' : ''}`,
-      f.least && over ? ' · cannot be done for less' : '',
+      f.least && over ? ' · this is the minimum' : '',
       f.points > 0 ? ` · ${f.points} ${f.points === 1 ? 'contact' : 'contacts'}` : '',
       f.sleeping > 0 ? ` · ${f.sleeping} of ${f.islands} ${f.islands === 1 ? 'island' : 'islands'} asleep` : '',
     );

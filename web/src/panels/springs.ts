@@ -10,7 +10,7 @@ const MOST = 24;
 const FIELDS = [
   ['stiffness', 'Stiffness', 'N/m'],
   ['damping', 'Damping', 'N s/m'],
-  ['length', 'Length at rest', 'm'],
+  ['length', 'Rest length', 'm'],
 ] as const;
 
 export function springs(app: App): HTMLElement {

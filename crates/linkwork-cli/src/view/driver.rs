@@ -36,7 +36,7 @@ const RECORDED_FRAMES: usize = 1800;
 const RECORDED_BYTES: usize = 64 << 20;
 /// Milliseconds of work per tick at the start: the rest of the frame is for everything else.
 const BUDGET_MS: f64 = 12.0;
-/// Most methods beside the session's own.
+/// Most methods besides the session's own.
 const MOST_RIVALS: usize = 3;
 /// What the session and its rivals are called.
 const LABELS: [&str; 4] = ["A", "B", "C", "D"];
@@ -493,7 +493,9 @@ impl Driver {
 
     fn compare(&mut self, rivals: &[Rival]) -> Result<Answer, Refusal> {
         if rivals.len() > MOST_RIVALS {
-            return Err(Refusal::new(format!("no more than {MOST_RIVALS} methods beside the session's own")));
+            return Err(Refusal::new(format!(
+                "no more than {MOST_RIVALS} methods besides the session's own"
+            )));
         }
         let mut ghosts = Vec::new();
         for rival in rivals {
@@ -590,7 +592,7 @@ impl Driver {
             }
             Err(why) => {
                 let then = if mend.is_some() {
-                    "mend them here or in your editor"
+                    "fix them here or in your editor"
                 } else {
                     "still running the last good version"
                 };

@@ -107,7 +107,7 @@ pub fn reach(
         }
     };
     if hub.searching.swap(true, Ordering::AcqRel) {
-        return answer(Err(Refusal::new("another reach is being searched: try again when it is there")));
+        return answer(Err(Refusal::new("another reach is being computed: try again when it is finished")));
     }
     let hub = hub.clone();
     let (m, state) = (session.mechanism().clone(), session.state().clone());

@@ -83,7 +83,9 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
                 }
                 // The first look at the file finds its mistakes, and the page shows them beside its text.
                 Err(Failure::Scene { .. }) if file => {
-                    terminal::note("the viewer opens it to be mended: it runs as soon as it has no errors");
+                    terminal::note(
+                        "the viewer opens it so that you can fix it; it runs once it has no errors",
+                    );
                     (String::new(), Source::File(path.clone()))
                 }
                 Err(failure) => return Err(failure),
@@ -239,8 +241,8 @@ impl Server {
         let mut words = format!("\n  Linkwork is at  {}\n\n", self.address);
         if xr {
             words.push_str(
-                "  Open that address in the headset's browser, which must be in the same network. The certificate was\n  \
-                 made just now and nobody vouches for it: the browser warns once; choose to go on.\n\n",
+                "  Open that address in the headset's browser, which must be on the same network. The certificate was\n  \
+                 made just now and is self-signed: the browser warns once; choose to continue.\n\n",
             );
         }
         words.push_str("  Press Ctrl+C to stop.\n\n");
@@ -260,7 +262,7 @@ impl Server {
 fn bind(host: Option<&str>, port: u16, xr: bool) -> Result<std::net::TcpListener, Failure> {
     let name = host.unwrap_or(if xr { "0.0.0.0" } else { "127.0.0.1" });
     let listener = std::net::TcpListener::bind((name, port)).map_err(|e| {
-        Failure::failed(format!("cannot listen on {name}:{port}: {e} (--port 0 takes a free port)"))
+        Failure::failed(format!("cannot listen on {name}:{port}: {e} (--port 0 picks a free port)"))
     })?;
     listener
         .set_nonblocking(true)
@@ -271,7 +273,7 @@ fn bind(host: Option<&str>, port: u16, xr: bool) -> Result<std::net::TcpListener
 /// What others on the way can read along.
 fn in_the_clear(bound: IpAddr, xr: bool) -> Option<&'static str> {
     (!xr && !bound.is_loopback()).then_some(
-        "the address above, token included, goes over the network unencrypted, and whoever has it can use the viewer; \
+        "the address above, token included, is sent over the network unencrypted, and anyone who has it can use the viewer; \
          --xr serves HTTPS",
     )
 }

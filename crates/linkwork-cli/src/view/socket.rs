@@ -134,7 +134,7 @@ impl Line {
     /// What came cannot be read, or is far too large: says so and goes. Whoever is still sending hears it only if the
     /// connection stays for a while.
     async fn part(&mut self) -> Result<(), ()> {
-        let reason = "this message is too large, or none at all".into();
+        let reason = "this message is too large or unreadable".into();
         if self.put(Message::Close(Some(CloseFrame { code: close_code::SIZE, reason })), 0).await.is_ok() {
             tokio::time::sleep(PARTING).await;
         }
@@ -295,7 +295,7 @@ fn receive(
         Err(e) => {
             // The number of the request may be readable even where the rest is not.
             let id = serde_json::from_str::<Value>(text).ok().and_then(|v| v["id"].as_u64());
-            return refuse(id, Refusal::new(format!("this message makes no sense: {e}")));
+            return refuse(id, Refusal::new(format!("invalid message: {e}")));
         }
     };
     let id = incoming.id;

@@ -219,7 +219,7 @@ impl Mechanism {
         if let Some(Air { wind, density }) = air
             && !(wind.length() <= Air::MOST && density > 0.0 && density <= Air::MOST)
         {
-            return Err(ModelError("air: its speed and its density are numbers up to 10000".into()));
+            return Err(ModelError("air: its speed and its density must be numbers up to 10000".into()));
         }
         self.air = air;
         self.epoch = next_epoch();
@@ -281,7 +281,7 @@ fn check_trajectory(trajectory: &Trajectory) -> Result<(), ModelError> {
         .iter()
         .all(|k| k.time.is_finite() && k.position.is_finite() && (0.5..2.0).contains(&k.rotation.length()));
     if !(finite && trajectory.keys.is_sorted_by(|a, b| a.time < b.time)) {
-        let what = "keys must be finite, and later ones behind earlier ones";
+        let what = "keys must be finite, with increasing times";
         return Err(ModelError(format!("trajectory `{}`: {what}", trajectory.name)));
     }
     Ok(())

@@ -51,7 +51,7 @@ const MOST_EVENTS: usize = 100;
 const FLIP: &str = "a joint would jump by more than a quarter of a turn";
 const JUMP: &str = "a solid would jump farther than hands and motion explain";
 const TEAR: &str = "the step would tear the mechanism apart";
-const RANGE: &str = "the numbers left the range of arithmetic";
+const RANGE: &str = "numbers overflowed";
 
 /// An island and what is wrong with its step.
 type Wrong = (usize, &'static str);

@@ -77,7 +77,7 @@ pub(super) fn settings_of(scene: &Scene, now: Option<(&Settings, &scene::Setting
 pub(super) fn quaternion([w, x, y, z]: [f64; 4]) -> Result<Rotation, SessionError> {
     let q = Rotation::from_xyzw(x, y, z, w);
     if !(1e-6..1e6).contains(&q.length()) {
-        return Err(SessionError::BadValue { what: "the turn is not a quaternion (w x y z)".into() });
+        return Err(SessionError::BadValue { what: "the rotation is not a quaternion (w x y z)".into() });
     }
     Ok(q.normalize())
 }

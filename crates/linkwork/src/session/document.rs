@@ -134,7 +134,7 @@ pub(super) fn with_joint(
     }
     let label = match name {
         Some(name) if scene::lex::is_name(name) && m.find_joint(name).is_none() => name.clone(),
-        Some(name) => return bad(format!("`{name}` is no name for a joint, or is taken")),
+        Some(name) => return bad(format!("`{name}` is not a valid name for a joint, or is taken")),
         None => (1..)
             .map(|k| format!("{kind}-{k}"))
             .find(|n| m.find_joint(n).is_none())

@@ -193,9 +193,9 @@ impl fmt::Display for ReplayError {
                 write!(f, "the log's scene has {} errors or warnings", r.diagnostics.len())
             }
             ReplayError::Refused(n, why) => write!(f, "entry {n}: {why}"),
-            ReplayError::Counts(n) => write!(f, "entry {n}: the counts make no sense"),
+            ReplayError::Counts(n) => write!(f, "entry {n}: the counts are invalid"),
             ReplayError::Differs { expected, found } => {
-                write!(f, "the run ends with {found}, and {expected} was recorded")
+                write!(f, "the run ends with {found}, but {expected} was recorded")
             }
         }
     }
@@ -215,7 +215,7 @@ pub fn replay_with(log: &Log, after: &mut dyn FnMut(usize, &Session)) -> Result<
     if log.cut {
         return Err(ReplayError::Cut);
     }
-    let missing = || Err("the log does not hold this file".to_owned());
+    let missing = || Err("the log does not contain this file".to_owned());
     let mut files = |name: &str| log.files.get(name).cloned().map_or_else(missing, Ok);
     let mut session = Session::open(&log.text, &mut files).map_err(ReplayError::Scene)?;
     for (n, entry) in log.entries.iter().enumerate() {

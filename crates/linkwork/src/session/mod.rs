@@ -394,7 +394,7 @@ impl Session {
         for taken in 0..due {
             let effort = self.full_effort();
             if asks > MOST_WORK * u64::from(effort.asks) {
-                let text = format!("{taken} of {due} steps were taken: they are too much work to wait for");
+                let text = format!("{taken} of {due} steps were taken: all of them would take too long");
                 out.warnings.push(Complaint::plain(text));
                 return;
             }

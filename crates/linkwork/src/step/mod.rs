@@ -141,11 +141,11 @@ impl Rejected {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Rejected::NotFinite => "the numbers left the range of arithmetic",
+            Rejected::NotFinite => "numbers overflowed",
             Rejected::TooLong => "the step is too long for the method",
             Rejected::BadStep => "the length of the step is not a positive number",
             Rejected::Unsupported => {
-                "springs or dampers are too stiff for this method: take a shorter step, or `variational`"
+                "springs or dampers are too stiff for this method: use a shorter step, or `variational`"
             }
         }
     }

@@ -240,11 +240,11 @@ impl<'t> Reader<'_, '_, 't> {
             match word {
                 "min" if !seen_min => {
                     seen_min = true;
-                    range.min = self.number("a value behind `min`", quantity)?;
+                    range.min = self.number("a value after `min`", quantity)?;
                 }
                 "max" if !seen_max => {
                     seen_max = true;
-                    range.max = self.number("a value behind `max`", quantity)?;
+                    range.max = self.number("a value after `max`", quantity)?;
                 }
                 "min" | "max" => {
                     return self.fail(codes::DUPLICATE_CLAUSE, span, format!("`{word}` is given twice"));

@@ -64,7 +64,7 @@ impl<'x, 't> Lowering<'x, 't> {
         }
         let content = ["hinge", "angle", "twist"].iter().chain(&regions).any(|word| seen.has(word));
         if !content && !self.incomplete(block) {
-            let message = "this constraint says nothing about its objects";
+            let message = "this constraint has no condition on its objects";
             self.report(
                 Diagnostic::new(codes::NO_ROW, self.header(block), message)
                     .hint("add `hinge`, `axial`, `planar`, `angle`, `twist`, `curve`, `sphere` or `within`"),

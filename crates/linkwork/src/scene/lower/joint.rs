@@ -76,7 +76,7 @@ impl<'x, 't> Lowering<'x, 't> {
             if !JOINT_KINDS.iter().any(|kind| seen.has(kind)) && !self.incomplete(block) {
                 let header = self.header(block);
                 self.report(
-                    Diagnostic::new(codes::MISSING_CLAUSE, header, "this `joint` does not say its kind")
+                    Diagnostic::new(codes::MISSING_CLAUSE, header, "this `joint` has no kind")
                         .hint(format!("the kinds are {}", JOINT_KINDS.join(", "))),
                 );
             }
@@ -85,7 +85,7 @@ impl<'x, 't> Lowering<'x, 't> {
         if self.file.str(clause.word) == "universal" {
             let message =
                 "`universal` is a ball joint here, as in the papers; elsewhere it means two crossed axes";
-            let hint = "write `ball` for all turns, or `cardan` for two crossed axes";
+            let hint = "write `ball` to leave all rotations free, or `cardan` for two crossed axes";
             self.report(Diagnostic::new(codes::UNIVERSAL, clause.word, message).hint(hint));
         }
         let joint = self.read(words, clause, |r| {
@@ -129,7 +129,7 @@ impl Reader<'_, '_, '_> {
         while let Some((word, span)) = self.option() {
             match word {
                 "axis" if axis.is_none() => axis = Some(self.direction("the axis")?),
-                "up" if up.is_none() => up = Some((self.direction("the direction behind `up`")?, span)),
+                "up" if up.is_none() => up = Some((self.direction("the direction after `up`")?, span)),
                 "axis" | "up" => {
                     return self.fail(codes::DUPLICATE_CLAUSE, span, format!("`{word}` is given twice"));
                 }
@@ -196,7 +196,7 @@ impl Reader<'_, '_, '_> {
             let start = self.position();
             restitution = self.not_negative("the restitution", Quantity::Plain)?;
             if restitution > 1.0 {
-                let message = format!("a restitution of {restitution} would make energy");
+                let message = format!("a restitution of {restitution} would add energy");
                 return self.fail_hint(
                     codes::BAD_RANGE,
                     self.span_since(start),

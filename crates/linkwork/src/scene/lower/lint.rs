@@ -27,7 +27,7 @@ impl<'x, 't> Lowering<'x, 't> {
     fn lint_wind(&mut self) {
         let Some(span) = self.wind.filter(|_| !self.sink.has_errors()) else { return };
         if self.scene.mechanism.softs().iter().all(|s| s.mesh.triangles.is_empty()) {
-            let message = "there is nothing here that wind pushes";
+            let message = "there is nothing here for wind to push";
             let hint = "air acts on the faces of `cloth` and `tetra`; use `force` for solids";
             self.report(Diagnostic::new(codes::IGNORED_CLAUSE, span, message).hint(hint));
         }
@@ -62,8 +62,15 @@ impl<'x, 't> Lowering<'x, 't> {
                 found.push((codes::SINKS_IN, span, message, "a larger `stiffness`, in newtons per metre"));
             }
             if size > 0.0 && material.rolling.max(material.spinning) > size {
-                let message = format!("`{name}` is smaller than the lever of its resistance: it never turns");
-                found.push((codes::NEVER_ROLLS, span, message, "levers are lengths: millimetres for a ball"));
+                let message = format!(
+                    "`{name}` is smaller than the lever arm of its resistance: it never rolls or spins"
+                );
+                found.push((
+                    codes::NEVER_ROLLS,
+                    span,
+                    message,
+                    "a lever arm is a length: a few millimetres for a ball",
+                ));
             }
         }
         for (code, span, message, hint) in found {
@@ -78,7 +85,7 @@ impl<'x, 't> Lowering<'x, 't> {
             self.timed.iter().filter(|(_, during)| during.is_between(step)).map(|(span, _)| *span).collect();
         for span in missed {
             let message = format!("this falls between two steps of {step:.3} s: it never acts");
-            let hint = "let it last for a step at least, or set a shorter `step`";
+            let hint = "make it last at least one step, or set a shorter `step`";
             self.report(Diagnostic::new(codes::BETWEEN_STEPS, span, message).hint(hint));
         }
     }

@@ -116,7 +116,7 @@ impl<'x, 't> Lowering<'x, 't> {
                 }
                 if !placed && !turned {
                     let span = r.clause.span;
-                    return r.fail_hint(codes::WRONG_COUNT, span, "this key says nothing", "add `at X Y Z`");
+                    return r.fail_hint(codes::WRONG_COUNT, span, "this key is empty", "add `at X Y Z`");
                 }
                 Some(key)
             });

@@ -204,7 +204,10 @@ impl<'x, 't> Lowering<'x, 't> {
         self.errors_before = self.sink.error_count();
         self.swallowed = false;
         if self.multiplies(block) {
-            let message = format!("this block times its names makes more than {} values", limits::MULTIPLIED);
+            let message = format!(
+                "the copies of this block for all its names have more than {} values",
+                limits::MULTIPLIED
+            );
             self.report(
                 Diagnostic::new(codes::TOO_MANY, self.header(block), message)
                     .hint("split it into several blocks"),

@@ -220,7 +220,7 @@ impl<'x, 't> Lowering<'x, 't> {
             if made_up.len() > SHOWN {
                 list += &format!(" and {} more", made_up.len() - SHOWN);
             }
-            let message = format!("no solid is declared; made up: {list}");
+            let message = format!("no solid is declared; these are made up: {list}");
             self.report(
                 Diagnostic::new(codes::UNDECLARED_OBJECTS, first, message)
                     .hint("each has mass 1, a small ball's inertia, and starts at the origin"),

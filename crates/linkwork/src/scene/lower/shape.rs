@@ -115,7 +115,12 @@ impl Reader<'_, '_, '_> {
         };
         if (to - from).length() < SMALLEST {
             let hint = "use a `sphere`";
-            return self.fail_hint(codes::BAD_SHAPE, kind, "a capsule between twice the same point", hint);
+            return self.fail_hint(
+                codes::BAD_SHAPE,
+                kind,
+                "the two points of this capsule are the same",
+                hint,
+            );
         }
         Some(place.apply(PlacedShape::capsule_between(radius, from, to)))
     }

@@ -347,7 +347,7 @@ impl<'x, 't> Lowering<'x, 't> {
     }
 
     fn never_tears(&mut self, span: Span) {
-        let message = "no spring gets as long as `tear` wants: `limit-strain` holds it before";
+        let message = "no spring gets long enough to tear: `limit-strain` stops it first";
         let hint = "leave `limit-strain` out, or give a larger one";
         self.report(Diagnostic::new(codes::NEVER_TEARS, span, message).hint(hint));
     }
@@ -448,7 +448,7 @@ impl Reader<'_, '_, '_> {
         for side in sides {
             let (index, span) = self.number_at("the index of a vertex", Quantity::Plain)?;
             if index.fract() != 0.0 {
-                return self.fail(codes::NOT_WHOLE, span, "a vertex has a whole number");
+                return self.fail(codes::NOT_WHOLE, span, "the index of a vertex is a whole number");
             }
             if index < 0.0 || index >= f64::from(*side) {
                 let message = format!("there is no vertex {index}: they run from 0 to {}", side - 1);

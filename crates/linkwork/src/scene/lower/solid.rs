@@ -221,7 +221,7 @@ impl<'x, 't> Lowering<'x, 't> {
         if physical && !(seen.has("inertia") && parts.mass.is_some()) {
             for complaint in parts.shapes.iter().filter_map(|s| s.hollow()) {
                 let diagnostic = Diagnostic::new(codes::BAD_FILE, self.header(block), complaint);
-                self.report(diagnostic.hint("mend the mesh, or give `mass`, `center` and `inertia`"));
+                self.report(diagnostic.hint("repair the mesh, or give `mass`, `center` and `inertia`"));
             }
         }
         if parts.mass == Some(0.0) {

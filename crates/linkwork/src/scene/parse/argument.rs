@@ -19,7 +19,7 @@ impl Parser<'_, '_> {
             }
             TokenKind::Colon => {
                 if report {
-                    let message = "a `:` stands only behind the names right after the block keyword";
+                    let message = "a `:` is only allowed after the names that follow the block keyword";
                     self.report(
                         Diagnostic::new(codes::MISPLACED_COLON, token.span, message)
                             .hint("end a clause with `;`"),

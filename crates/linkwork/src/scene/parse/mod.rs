@@ -334,7 +334,7 @@ impl<'t> Parser<'t, '_> {
         match token.kind {
             TokenKind::Bad(bad) => self.bad(bad, token.span),
             TokenKind::Colon if report => {
-                let message = "a `:` stands only behind the names right after the block keyword";
+                let message = "a `:` is only allowed after the names that follow the block keyword";
                 self.report(Diagnostic::new(codes::MISPLACED_COLON, token.span, message));
             }
             _ if report => {
