@@ -7,8 +7,10 @@ use linkwork::{
     StepReport, Vector, Workspace, step,
 };
 
-/// Sweeps of a step, at most: eight in each of four substeps.
+/// Sweeps of a step: eight in each of four substeps, and at most twenty times as many, island by island, where what is light is squeezed between
+/// what is heavy.
 const MOST_ROUNDS: usize = 32;
+const MOST_SQUEEZED: usize = 40 * MOST_ROUNDS;
 
 fn add(m: &mut Mechanism, solid: Solid) -> SolidId {
     m.add_solid(Solid { material: Some(MaterialId(0)), ..solid }).unwrap()
@@ -202,5 +204,55 @@ fn coated_heaps_come_to_rest() {
             .map(|p| f64::from(i8::from(fixed(p.solids[0])) - i8::from(fixed(p.solids[1]))) * p.force.y)
             .sum();
         assert!((carried - weight).abs() < 0.05 * weight, "{stiffness:e}: {carried} of {weight}");
+    }
+}
+
+/// Boxes or capsules of three densities, the heaviest eighty times the lightest, thrown into a bin.
+fn bin(seed: u64, round: bool) -> Mechanism {
+    let mut random = Random::new(seed);
+    let mut m = empty(0.5, 0.0);
+    add(&mut m, Solid { shapes: vec![PlacedShape::plane(Vector::Y)], ..Solid::fixed("floor") });
+    for k in 0..4 {
+        let turn = Rotation::from_axis_angle(Vector::Y, 0.5 * std::f64::consts::PI * f64::from(k));
+        let wall = PlacedShape::cuboid(0.4, 6.0, 3.0)
+            .moved(Pose::from_parts(turn * Vector::new(1.2, 3.0, 0.0), turn));
+        add(&mut m, Solid { shapes: vec![wall], ..Solid::fixed(format!("wall-{k}")) });
+    }
+    for k in 0..60 {
+        let mut any = |low: f64, high: f64| low + (high - low) * (0.5 + 0.5 * random.signed());
+        let density = [100.0, 1000.0, 8000.0][any(0.0, 2.999) as usize];
+        let half = Vector::new(0.1, 0.0, 0.0);
+        let (shape, volume) = match round {
+            true => (PlacedShape::capsule_between(0.08, -half, half), 0.0062),
+            false => (PlacedShape::cuboid(0.3, 0.2, 0.15), 0.009),
+        };
+        let axis = Vector::new(any(0.0, 1.0), any(0.0, 1.0), 1.0).normalize();
+        let turn = Rotation::from_axis_angle(axis, any(0.0, 3.0));
+        let (layer, row) = (k / 4, (k % 4) as f64);
+        let at = [any(-0.7, 0.7), 0.3 + 0.42 * layer as f64, -0.6 + 0.4 * row];
+        add(
+            &mut m,
+            Solid::new(format!("s{k}"))
+                .with_shape(shape, density * volume)
+                .turned(turn)
+                .at(at[0], at[1], at[2]),
+        );
+    }
+    m
+}
+
+/// What is light and lies below something heavy used to be pressed through the floor: sweeps ended long before it had stopped.
+#[test]
+fn heavy_solids_do_not_press_light_ones_into_each_other() {
+    for (seed, round) in [(1, false), (2, false), (3, false), (4, true), (5, true)] {
+        let m = bin(seed, round);
+        let (mut s, mut w, mut deepest, mut swept) = (State::new(&m), Workspace::new(), 0.0_f64, 0);
+        run(&m, &mut s, &mut w, 110, |r, _| {
+            deepest = deepest.max(r.contacts.penetration);
+            swept += r.contacts.heaps;
+            assert!(r.contacts.rounds <= MOST_SQUEEZED || r.contacts.heaps == 0, "{}", r.contacts.rounds);
+        });
+        assert!(swept > 20, "bin {seed}: swept {swept} of 110 steps, so this tests nothing");
+        assert!(deepest < 0.025, "bin {seed}: {deepest} m deep");
     }
 }

@@ -79,6 +79,9 @@ pub(crate) struct HeapPoint {
     pub before: f64,
     /// The impulse of pushing out.
     pub push: f64,
+    /// The direction in which sweeps go on (`Heap::go_on`), and the impulse before the last sweep.
+    pub way: [f64; 3],
+    pub had: [f64; 3],
 }
 
 /// What a point does to itself.
@@ -188,6 +191,15 @@ impl HeapPoint {
 }
 
 impl HeapPoint {
+    /// What the last sweep changed, squared, as an energy.
+    fn steepness(&self) -> f64 {
+        if !(self.response.own < f64::INFINITY) {
+            return 0.0;
+        }
+        let gone: [f64; 3] = std::array::from_fn(|k| self.force[k] - self.had[k]);
+        gone[0] * gone[0] * self.response.own + (gone[1] * gone[1] + gone[2] * gone[2]) * self.response.slip
+    }
+
     /// A step of the torques against spinning and rolling, within what the pressure allows.
     fn resist(&mut self, bodies: &mut [HeapBody], normal: f64) {
         let [a, b] = self.bodies.map(|k| &bodies[k as usize]);
@@ -228,6 +240,8 @@ pub(crate) struct Heap {
     pub ways: Vec<(Vector, Vector)>,
     /// Velocities that are none: how far pushing out moves bodies.
     shift: Vec<HeapBody>,
+    /// What the last sweep changed, squared, in units of energy; zero before the first one.
+    steepness: f64,
 }
 
 /// The part of an overlap that is pushed out in one go, and sweeps for it.
@@ -245,7 +259,8 @@ impl Heap {
 
     /// A substep of length `h` begins: the impulses of the one before act again.
     pub fn warm_start(&mut self, h: f64) {
-        let Self { bodies, points, .. } = self;
+        let Self { bodies, points, steepness, .. } = self;
+        *steepness = 0.0;
         for p in points.iter_mut() {
             (p.before, p.force) = (p.force[0], p.held);
             p.ask(h);
@@ -258,6 +273,7 @@ impl Heap {
     /// One sweep, forwards or backwards. The largest change, as a speed.
     pub fn sweep(&mut self, forwards: bool) -> f64 {
         let Self { bodies, points, .. } = self;
+        points.iter_mut().for_each(|p| p.had = p.force);
         let mut worst = 0.0_f64;
         if forwards {
             for p in points {
@@ -269,6 +285,37 @@ impl Heap {
             }
         }
         worst
+    }
+
+    /// How fast points come together beyond what is asked, at most.
+    pub fn worst_approach(&self) -> f64 {
+        let lack = |p: &HeapPoint| p.low - p.coat_give * p.force[0] - p.speed(&self.bodies)[0];
+        let moves = self.points.iter().filter(|p| p.response.own < f64::INFINITY);
+        moves.map(lack).fold(0.0, f64::max)
+    }
+
+    /// Goes on in the direction of the sweeps so far, as a conjugate gradient would (Silcowitz-Hansen, Niebe, Erleben 2010): where heavy
+    /// solids lie on light ones plain sweeps take as many rounds as the one outweighs the other. The next sweep takes back
+    /// what leaves the cones, so that a sweep has to be the last.
+    pub fn go_on(&mut self) {
+        let Self { bodies, points, steepness, .. } = self;
+        let steep = points.iter().map(HeapPoint::steepness).sum::<f64>();
+        let share = if *steepness > 0.0 { steep / *steepness } else { f64::INFINITY };
+        *steepness = steep;
+        let restart = !(share <= 1.0);
+        for p in points {
+            let gone: [f64; 3] = std::array::from_fn(|k| p.force[k] - p.had[k]);
+            if restart {
+                p.way = gone;
+                continue;
+            }
+            let further = p.way.map(|w| share * w);
+            if further != [0.0; 3] {
+                p.give(bodies, further);
+                (0..3).for_each(|k| p.force[k] += further[k]);
+            }
+            p.way = std::array::from_fn(|k| further[k] + gone[k]);
+        }
     }
 
     /// Bodies move on, and impulses are counted. What pushes in every substep is kept for the next one; a blow, which is
@@ -316,7 +363,7 @@ impl Heap {
     /// Takes overlaps apart, through the positions alone: a share of each, without friction. Motions go to
     /// `ways`; `lift` hears how far each body was moved.
     pub fn push_out(&mut self, mut lift: impl FnMut(usize, Vector)) {
-        let Self { bodies, points, ways, shift } = self;
+        let Self { bodies, points, ways, shift, .. } = self;
         let mut deepest = 0.0_f64;
         for p in points.iter_mut() {
             p.push = 0.0;

@@ -25,6 +25,10 @@ const MOST_COST: usize = 150_000;
 const SUBSTEPS: usize = 4;
 const MOST_SWEEPS: usize = 8;
 const CLOSE: f64 = 5e-5;
+/// Where something would still come farther into something else than this within the substep, sweeps go on, up to so many:
+/// what is light gives way slowly between what is heavy.
+const FAR: f64 = 5e-4;
+const LAST_SWEEP: usize = 160;
 /// Points are found anew when something may have come farther than this part of its size since.
 const STALE: f64 = 0.1;
 /// Sweeps for what is thrown back.
@@ -86,10 +90,20 @@ impl IslandWork {
                 b.push(short, f.linear, f.angular);
             }
             heap.warm_start(short);
-            for j in 0..MOST_SWEEPS {
+            let mut left = MOST_SWEEPS;
+            for j in 0.. {
                 self.touch.report.rounds += 1;
-                if !(heap.sweep(j % 2 == 0) * short > CLOSE) {
+                let moved = heap.sweep(j % 2 == 0) * short;
+                left -= 1;
+                if left == 0 && j + 1 < LAST_SWEEP && heap.worst_approach() * short > FAR {
+                    left = MOST_SWEEPS;
+                }
+                if !(moved > CLOSE) && j + 1 < MOST_SWEEPS || left == 0 {
                     break;
+                }
+                // What is at rest settles by plain sweeps, and would be kept awake by more.
+                if j + 1 >= MOST_SWEEPS {
+                    heap.go_on();
                 }
             }
             if k + 1 == substeps {
