@@ -242,7 +242,7 @@ pub fn tangled(m: &linkwork::Mechanism, s: &linkwork::State) -> Vec<String> {
 /// What steps did to soft bodies, for the record of a run.
 pub fn soft_json(soft: &linkwork::step::SoftReport) -> Value {
     json!({
-        "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
+        "springs": soft.springs, "limited_max": soft.limited, "gave_way_max": soft.gave_way, "excess_max": soft.excess,
         "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
         "tangled_max": soft.tangled, "stopped": soft.stopped, "torn": soft.torn, "rounds_max": soft.rounds,
         "factors_max": soft.factors, "unsolved": soft.unsolved, "held_back": soft.held_back,

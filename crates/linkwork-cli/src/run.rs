@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Takes steps of equal length, as fast as the machine can. If the scene starts with open gaps, it is assembled first.
 /// The report shows gaps, energy and momentum over the run, the time per step, the joint reactions at the end, and one of
-/// these outcomes: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and the run continued), `energy`
+/// these outcomes: `ok`, `missed` (some steps ended with gaps beyond the tolerance, with limits of soft bodies exceeded or with soft bodies held
+/// back for long, and the run continued), `energy`
 /// (something gained or lost more energy than the method documents, the work of motors included, although no trajectory drives it),
 /// `stopped` (missed, with --on-miss stop; the state is saved) or `rejected` (a step could not be taken; the state is the
 /// one before it). Ctrl+C stops the run, reports it as `stopped` and keeps the recordings so far; a second Ctrl+C quits
@@ -435,6 +436,8 @@ impl Simulated<'_> {
             "pieces": t.substeps,
             "fallbacks": t.fallbacks,
             "missed_steps": t.missed,
+            "gave_way_steps": t.gave_way,
+            "held_back_in_a_row": t.held_long,
             "unexplained_steps": t.unexplained,
             "islands": { "count": t.islands.0, "asleep_end": t.islands.1 },
             "contacts": {
@@ -623,6 +626,18 @@ impl Simulated<'_> {
                 count(t.unexplained as usize, "step"),
                 self.setup.method.name(),
             )),
+            Ended::Done if t.gave_way > 0 => Some(format!(
+                "Limits of soft bodies gave way in {}: springs{} were up to {} of their length beyond `limit-strain`.\n  \
+                 What holds or loads them asks for more: bring pins nearer, take a lighter load, or raise the limit.",
+                count(t.gave_way as usize, "step"),
+                self.over_their_limit(),
+                report::figure(t.soft.excess)
+            )),
+            Ended::Done if t.missed == 0 && t.is_held_long() => Some(format!(
+                "Soft bodies were held back in {} in a row, since no good places were found: they stand still where\n  \
+                 they should move. Shorten --step, make cloth heavier or finer, or what lies on it lighter.",
+                count(t.held_long as usize, "step")
+            )),
             Ended::Done if t.missed > 0 => Some(format!(
                 "{} ended with gaps beyond the tolerance of {}: raise --iterations, shorten --step, or accept it\n  \
                  with a larger --tolerance. --on-miss stop halts at the first of them.",
@@ -645,6 +660,19 @@ impl Simulated<'_> {
                 why.words()
             )),
         }
+    }
+
+    /// The soft bodies with springs beyond their limit at the end, in words.
+    fn over_their_limit(&self) -> String {
+        let m = self.loaded.mechanism();
+        let over = |soft: &&linkwork::soft::SoftBody| {
+            soft.mesh.springs.iter().any(|k| {
+                let [a, b] = k.ends.map(|v| self.state.centers[soft.vertex(v).index()]);
+                k.longest.is_finite() && a.distance(b) > k.longest + 1e-3 * k.length
+            })
+        };
+        let names: Vec<String> = m.softs().iter().filter(over).map(|s| format!("`{}`", s.name)).collect();
+        if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) }
     }
 
     fn worst_list(&self, out: &mut String, paint: Paint) {

@@ -213,14 +213,15 @@ fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork, rough: bool) -> 
         return false;
     }
     let factors = w.soft.report.factors;
-    let found = w.soft.place(piece.m, s, &mut w.impulses, &w.rows, &mut w.lambda, piece.c);
+    let last = piece.last_try || w.soft.gives_up(piece.c);
+    let found = w.soft.place(piece.m, s, &mut w.impulses, &w.rows, &mut w.lambda, piece.c, last);
     if hosts {
         w.answer_hosts();
     }
     if w.soft.report.factors != factors {
         w.levels.forget_factor();
     }
-    found || piece.last_try || w.soft.gives_up(piece.c)
+    found || last
 }
 
 /// Newton's method for the impulses, and whether to believe what it found: `w.next` ends up with the rows at `q_{n+1}`.
@@ -541,6 +542,7 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         w.soft.settle_touch(s, &w.masses);
         w.soft.restore_momenta(s, &w.masses);
         w.soft.let_pin_speeds_go(s);
+        if std::env::var("DBG").is_ok() && !w.soft.is_empty() { eprintln!("t {:.5} h {:.5} stored {:.4} report {:?}", s.time, piece.h, super::soft::stored(m, s), w.soft.report); }
     }
     w.stop(c, clock, |t| &mut t.motion);
     raise_taut(s, w, h);

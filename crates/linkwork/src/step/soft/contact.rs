@@ -43,7 +43,7 @@ pub(super) const UNSEEN: f64 = 10.0;
 const SWEEPS: usize = 10;
 /// What begins inside comes out by this share of its depth in a step, and no faster than this, metres per second.
 const OUT: f64 = 0.2;
-const OUT_SPEED: f64 = 0.5;
+pub(super) const OUT_SPEED: f64 = 0.5;
 
 /// A shape near the island's soft bodies.
 #[derive(Clone, Debug)]
@@ -512,7 +512,9 @@ impl Soft {
             let (acts, give) = (near.push > 0.0, (0.5 * c.tolerance).max(GIVE * near.keep));
             if gap < -give || (strict && acts && gap > give) {
                 tight = false;
-                if coarse && near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
+                // Beside what is heavy, multipliers alone come to an end in dozens of rounds.
+                let adapts = coarse || near.guest != NONE;
+                if adapts && near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
                     seen.stiffer *= TIGHTER;
                     seen.stiff *= TIGHTER;
                 }
