@@ -542,7 +542,6 @@ fn velocities(piece: &Piece, s: &mut State, w: &mut IslandWork, half: Half, done
         w.soft.settle_touch(s, &w.masses);
         w.soft.restore_momenta(s, &w.masses);
         w.soft.let_pin_speeds_go(s);
-        if std::env::var("DBG").is_ok() && !w.soft.is_empty() { eprintln!("t {:.5} h {:.5} stored {:.4} report {:?}", s.time, piece.h, super::soft::stored(m, s), w.soft.report); }
     }
     w.stop(c, clock, |t| &mut t.motion);
     raise_taut(s, w, h);

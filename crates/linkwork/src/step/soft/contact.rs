@@ -43,7 +43,7 @@ pub(super) const UNSEEN: f64 = 10.0;
 const SWEEPS: usize = 10;
 /// What begins inside comes out by this share of its depth in a step, and no faster than this, metres per second.
 const OUT: f64 = 0.2;
-pub(super) const OUT_SPEED: f64 = 0.5;
+const OUT_SPEED: f64 = 0.5;
 
 /// A shape near the island's soft bodies.
 #[derive(Clone, Debug)]
@@ -185,15 +185,16 @@ impl Near {
     }
 
     /// The same, beginning at this distance: less than what is to be kept is made good in time.
-    pub fn coming_out(self, d: f64, tolerance: f64, h: f64) -> Self {
+    /// Substeps take their share of it: in the shortest ones it would come out as if shot, whatever lies on it.
+    pub fn coming_out(self, d: f64, tolerance: f64, h: f64, part: f64) -> Self {
         let lacks = d - self.keep;
-        let way = (-OUT * lacks).min(OUT_SPEED * h);
+        let way = (-OUT * lacks * part).min(OUT_SPEED * h);
         Self { allowed: if lacks < -tolerance { lacks + way } else { 0.0 }, ..self }
     }
 
-    /// Its point began inside of a solid, and is on its way out.
-    pub fn comes_out(&self) -> bool {
-        !self.is_layer() && !self.outside && self.push > 0.0
+    /// What pushing it out takes: its force times how much farther out it has to be than it began.
+    pub fn lifts(&self) -> f64 {
+        self.push * (self.allowed + self.keep - self.d0).max(0.0)
     }
 
     pub fn begins_close(&self) -> bool {

@@ -240,8 +240,7 @@ impl Soft {
 
     /// There is more energy at these places than the step began with. `Phi` having fallen does not tell: half of it is measured from where
     /// everything else would take the vertices, and a correction that throws them twice as far from there is no dearer than none.
-    /// At its least value the motion has what `Phi` had at the start and no more, and what springs took is gone from it. What began
-    /// inside of a solid has to be pushed out, whatever that takes.
+    /// At its least value the motion has what `Phi` had at the start and no more, and what springs took is gone from it.
     fn has_gained(&mut self, held: &State) -> bool {
         if !self.careful {
             return self.is_large() && self.made_by_springs(held) > MADE * self.energy;
@@ -251,32 +250,14 @@ impl Soft {
         }
         // Below that, places are not looked for: it is no gain.
         let unseen = 0.5 * self.masses.iter().sum::<f64>() * self.close * self.close;
-        let gain = GAIN * self.h * self.h * self.energy + unseen + self.given_by_coming_out();
+        let gain = GAIN * self.h * self.h * self.energy + unseen;
+        // What lies too deep is pushed out, and does not do that by itself: `Phi` at its least value rises by half of it at most.
+        let lifted = self.h * self.h * self.contacts.near.iter().map(Near::lifts).sum::<f64>();
         if self.is_driven() {
             // What a script moves gives energy as it likes: `Phi` is all that tells.
-            return self.plain > self.standing_still + gain;
+            return self.plain > self.standing_still + gain + 0.5 * lifted;
         }
-        self.plain + self.way() > self.standing + gain
-    }
-
-    /// What began inside of a solid has to be pushed out, whatever that takes; but it comes no faster than it may.
-    fn given_by_coming_out(&self) -> f64 {
-        let h = self.h;
-        let outs = || self.contacts.near.iter().filter(|n| n.comes_out());
-        if outs().next().is_none() {
-            return 0.0;
-        }
-        let way = super::contact::OUT_SPEED * h;
-        let moves = |n: usize| self.contacts.near.iter().any(|x| x.comes_out() && x.moving().any(|e| e.0 == n));
-        let lines = self.lines.iter().zip(&self.pulls);
-        let pulled = lines.filter(|(l, _)| l.nodes.iter().any(|n| *n != NONE && moves(*n as usize)));
-        let stretched = |(l, p): (&Line, &Pull)| {
-            let tension = l.stiffness * (p.l0 - l.length).abs() + l.damping * super::contact::OUT_SPEED;
-            (0.5 * l.stiffness * way + tension) * way
-        };
-        let guests: f64 = self.contacts.guests.iter().map(|g| g.mass()).sum();
-        let mass = guests + self.masses.iter().sum::<f64>();
-        h * h * pulled.map(stretched).sum::<f64>() + 2.0 * mass * way * way
+        self.plain + self.way() > self.standing + gain + lifted
     }
 
     /// Something that a script moves holds or pushes it.
