@@ -436,7 +436,6 @@ impl Simulated<'_> {
             "pieces": t.substeps,
             "fallbacks": t.fallbacks,
             "missed_steps": t.missed,
-            "gave_way_steps": t.gave_way,
             "held_back_in_a_row": t.held_long,
             "unexplained_steps": t.unexplained,
             "islands": { "count": t.islands.0, "asleep_end": t.islands.1 },
@@ -626,18 +625,7 @@ impl Simulated<'_> {
                 count(t.unexplained as usize, "step"),
                 self.setup.method.name(),
             )),
-            Ended::Done if t.gave_way > 0 => Some(format!(
-                "Limits of soft bodies gave way in {}: springs{} were up to {} of their length beyond `limit-strain`.\n  \
-                 What holds or loads them asks for more: bring pins nearer, take a lighter load, or raise the limit.",
-                count(t.gave_way as usize, "step"),
-                self.over_their_limit(),
-                report::figure(t.soft.excess)
-            )),
-            Ended::Done if t.missed == 0 && t.is_held_long() => Some(format!(
-                "Soft bodies were held back in {} in a row, since no good places were found: they stand still where\n  \
-                 they should move. Shorten --step, make cloth heavier or finer, or what lies on it lighter.",
-                count(t.held_long as usize, "step")
-            )),
+            Ended::Done if t.fails_at_cloth() => Some(report::soft_words(t, self.loaded, &self.state)),
             Ended::Done if t.missed > 0 => Some(format!(
                 "{} ended with gaps beyond the tolerance of {}: raise --iterations, shorten --step, or accept it\n  \
                  with a larger --tolerance. --on-miss stop halts at the first of them.",
@@ -660,19 +648,6 @@ impl Simulated<'_> {
                 why.words()
             )),
         }
-    }
-
-    /// The soft bodies with springs beyond their limit at the end, in words.
-    fn over_their_limit(&self) -> String {
-        let m = self.loaded.mechanism();
-        let over = |soft: &&linkwork::soft::SoftBody| {
-            soft.mesh.springs.iter().any(|k| {
-                let [a, b] = k.ends.map(|v| self.state.centers[soft.vertex(v).index()]);
-                k.longest.is_finite() && a.distance(b) > k.longest + 1e-3 * k.length
-            })
-        };
-        let names: Vec<String> = m.softs().iter().filter(over).map(|s| format!("`{}`", s.name)).collect();
-        if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) }
     }
 
     fn worst_list(&self, out: &mut String, paint: Paint) {

@@ -568,6 +568,11 @@ impl Totals {
         self.held_long >= HELD_LONG
     }
 
+    /// Soft bodies are why it missed.
+    pub fn fails_at_cloth(&self) -> bool {
+        self.gave_way > 0 || (self.missed == 0 && self.is_held_long())
+    }
+
     /// Geometric iterations per step, and solver iterations per geometric one.
     pub fn iteration_means(&self) -> (f64, f64) {
         (

@@ -471,6 +471,7 @@ impl Attempt {
         };
         w.touch.begin_attempt();
         w.motors.begin_attempt();
+        w.soft.begin_wind_work();
         w.limits = super::LimitsReport::default();
         let (mut k, mut blows) = (0, 0);
         while k < self.pieces && outcome.rejected.is_none() {

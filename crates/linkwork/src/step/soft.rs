@@ -437,7 +437,9 @@ impl Soft {
             let moving = line.nodes.iter().filter(|n| **n != NONE);
             let light: f64 = moving.map(|n| 1.0 / self.masses[*n as usize]).sum();
             let y = 0.25 * self.h * self.h * line.stiffness * light;
-            p.late = 0.5 + 0.5 * (y / (1.0 + y)).powi(2);
+            // What a limit that gives way holds acts before the middle: without it the pull after the middle would be a blow.
+            let gives = self.giving.acts && line.longest.is_finite();
+            p.late = if gives { 1.0 } else { 0.5 + 0.5 * (y / (1.0 + y)).powi(2) };
         }
     }
 

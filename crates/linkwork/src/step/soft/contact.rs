@@ -513,8 +513,8 @@ impl Soft {
             let (acts, give) = (near.push > 0.0, (0.5 * c.tolerance).max(GIVE * near.keep));
             if gap < -give || (strict && acts && gap > give) {
                 tight = false;
-                // Beside what is heavy, multipliers alone come to an end in dozens of rounds.
-                let adapts = coarse || near.guest != NONE;
+                // Where heavy things hang from it, multipliers alone come to an end in dozens of rounds.
+                let adapts = coarse || self.has_hosts();
                 if adapts && near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
                     seen.stiffer *= TIGHTER;
                     seen.stiff *= TIGHTER;

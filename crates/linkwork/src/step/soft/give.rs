@@ -35,6 +35,7 @@ pub(super) struct Giving {
     held: Vec<u32>,
     spans: Vec<Span>,
     now: Vec<u32>,
+    heavy: Vec<f64>,
 }
 
 impl Giving {
@@ -52,10 +53,16 @@ impl Soft {
 
     fn let_limits_give(&mut self) {
         self.giving.acts = true;
+        // As heavy as they are: held vertices are made heavier while places are looked for, and what is as stiff as that would move them.
+        let mut heavy = std::mem::take(&mut self.giving.heavy);
+        heavy.clear();
+        heavy.extend(self.pins.iter().map(|p| std::mem::replace(&mut self.masses[p.node()], p.mass())));
         for k in 0..self.lines.len() {
             let stiffer = self.held_by(&self.lines[k], self.pulls[k].longest);
             (self.pulls[k].multiplier, self.pulls[k].stiffer) = (0.0, stiffer);
         }
+        self.pins.iter().zip(&heavy).for_each(|(p, m)| self.masses[p.node()] = *m);
+        self.giving.heavy = heavy;
     }
 
     /// Do pins contradict limits in this step? Held vertices are where they have to be.

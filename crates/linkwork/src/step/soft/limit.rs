@@ -112,8 +112,9 @@ impl Soft {
         (report.excess, report.strain) = (0.0, 0.0);
         for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             report.limited += usize::from(p.held > 0.0);
-            let beyond = (p.l1 - p.longest).min(p.l1 - line.longest - GAVE * line.length);
-            report.gave_way += usize::from(beyond > BEARABLE * line.length);
+            // Elsewhere what began too long comes back, and is no matter of this step.
+            let grew = self.giving.acts || p.l1 - p.longest > BEARABLE * line.length;
+            report.gave_way += usize::from(grew && p.l1 - line.longest > GAVE * line.length);
             report.excess = report.excess.max((p.l1 - line.longest) / line.length);
             report.strain = report.strain.max(p.l1 / line.length - 1.0);
         }
@@ -122,7 +123,8 @@ impl Soft {
     /// Springs at their longest do not get longer: impulses along them take that speed away, in the metric of the masses.
     pub fn stop(&mut self, s: &mut State) {
         self.responds = false;
-        if self.report.limited == 0 {
+        // Where limits give way, springs get longer because pins go on.
+        if self.report.limited == 0 || self.giving.acts {
             return;
         }
         let speed = |i: u32, s: &State| s.velocities[i as usize];

@@ -54,11 +54,14 @@ enum Late {
 impl Soft {
     /// Finds the places. False: it did not come to an end. `last`: then limits give way.
     pub(super) fn solve(&mut self, held: &State, c: &StepConfig, last: bool) -> bool {
-        let mut found = self.search(held, c);
-        if !found && last && !self.giving.acts && !self.keeps_limits(c) {
-            self.give_way(held);
-            found = self.search(held, c);
+        let found = self.search(held, c);
+        let found = self.finish(held, c, found);
+        if found || !last || self.giving.acts || self.keeps_limits(c) {
+            return found;
         }
+        // Not even where nothing moves do springs keep to their limits.
+        self.give_way(held);
+        let found = self.search(held, c);
         self.finish(held, c, found)
     }
 
@@ -162,8 +165,8 @@ impl Soft {
         let longest = if self.is_coarse() { LAST } else { MOST };
         // What is heavy and not at rest yet would take its energy from nowhere.
         let settled = self.is_coarse() || -slope <= SETTLED * self.h * self.h * self.energy;
-        // Small bodies that nothing heavy lies on find no more.
-        let ends = !(self.is_large() || self.contacts.has_guests()) || round >= longest;
+        // Small bodies that nothing heavy hangs from find no more.
+        let ends = !(self.is_large() || self.has_hosts()) || round >= longest;
         if !self.careful && self.has_gained(held) {
             return Late::Again;
         }
