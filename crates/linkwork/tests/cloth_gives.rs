@@ -97,8 +97,8 @@ fn any_number_of_balls_falls_on_a_sheet() {
     }
 }
 
-/// What lies too deep in a sheet had to come out faster the shorter a substep was, with whatever lay on it, and the work that takes counted
-/// as energy from nowhere: everything stood still for ever.
+/// What lies too deep in a sheet has to come out with whatever lies on it, and the work that takes counted as energy from nowhere:
+/// everything stood still for ever.
 #[test]
 fn heavy_balls_move_on_cloth() {
     for (n, mass) in [(9, 2.0), (9, 8.0), (13, 8.0)] {

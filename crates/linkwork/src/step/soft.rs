@@ -251,8 +251,6 @@ pub(crate) struct Soft {
     /// The factor is `A` of the step, and answers pushes.
     responds: bool,
     h: f64,
-    /// The share of the whole step that this one is.
-    part: f64,
     /// Places are looked for the first time in this step.
     is_first: bool,
     /// Something touches.
@@ -397,7 +395,7 @@ impl Soft {
         c: &StepConfig,
         h: f64,
     ) {
-        (self.h, self.part, self.responds, self.is_first) = (h, h / c.dt, false, true);
+        (self.h, self.responds, self.is_first) = (h, false, true);
         self.narrow();
         self.origin.clone_from(&s.centers);
         self.report = SoftReport { springs: self.lines.len(), ..SoftReport::default() };

@@ -185,10 +185,9 @@ impl Near {
     }
 
     /// The same, beginning at this distance: less than what is to be kept is made good in time.
-    /// Substeps take their share of it: in the shortest ones it would come out as if shot, whatever lies on it.
-    pub fn coming_out(self, d: f64, tolerance: f64, h: f64, part: f64) -> Self {
+    pub fn coming_out(self, d: f64, tolerance: f64, h: f64) -> Self {
         let lacks = d - self.keep;
-        let way = (-OUT * lacks * part).min(OUT_SPEED * h);
+        let way = (-OUT * lacks).min(OUT_SPEED * h);
         Self { allowed: if lacks < -tolerance { lacks + way } else { 0.0 }, ..self }
     }
 

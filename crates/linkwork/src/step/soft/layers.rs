@@ -322,7 +322,7 @@ impl Soft {
             return;
         }
         let near = Near::new(kind, ends, nodes, weights, keep, friction);
-        let mut near = near.coming_out(d0, 0.0, self.h, self.part);
+        let mut near = near.coming_out(d0, 0.0, self.h);
         near.d0 = d0;
         self.contacts.near.push(near);
     }

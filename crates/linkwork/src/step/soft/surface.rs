@@ -175,7 +175,7 @@ impl Soft {
             let ends = [i as u32, NONE, NONE, NONE];
             let nodes = [self.nodes[i], NONE, NONE, NONE];
             let near = Near::new(Kind::Vertex, ends, nodes, [1.0, 0.0, 0.0, 0.0], keep, o.friction);
-            let mut near = near.coming_out(d, super::contact::UNSEEN * ways.tolerance, self.h, self.part);
+            let mut near = near.coming_out(d, super::contact::UNSEEN * ways.tolerance, self.h);
             (near.obstacle, near.guest) = (k as u32, invite(&mut self.contacts.guests));
             (near.p0, near.outside, near.d0) = (p0, d > 0.0, d);
             self.contacts.near.push(near);
@@ -222,7 +222,7 @@ impl Soft {
                 let ends = [f[0], f[1], f[2], NONE];
                 let nodes = [nodes[0], nodes[1], nodes[2], NONE];
                 let near = Near::new(Kind::Face, ends, nodes, weights, keep, o.friction);
-                let mut near = near.coming_out(d0, 0.0, self.h, self.part);
+                let mut near = near.coming_out(d0, 0.0, self.h);
                 (near.obstacle, near.guest) = (k as u32, invite(&mut self.contacts.guests));
                 near.d0 = d0;
                 self.contacts.near.push(near);
