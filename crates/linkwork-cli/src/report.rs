@@ -1,6 +1,7 @@
 //! What `check` and `assemble` both tell: counts, gaps, and which constraints depend on or contradict each other.
 
 use crate::scene::{Lines, Loaded};
+use crate::simulate::Totals;
 use crate::terminal::Paint;
 use linkwork::diagnose::{Dependency, Diagnosis, diagnose};
 use linkwork::graph::Graph;
@@ -242,11 +243,37 @@ pub fn tangled(m: &linkwork::Mechanism, s: &linkwork::State) -> Vec<String> {
 /// What steps did to soft bodies, for the record of a run.
 pub fn soft_json(soft: &linkwork::step::SoftReport) -> Value {
     json!({
-        "springs": soft.springs, "limited_max": soft.limited, "excess_max": soft.excess,
+        "springs": soft.springs, "limited_max": soft.limited, "gave_way_max": soft.gave_way, "excess_max": soft.excess,
         "strain_max": soft.strain, "contacts_max": soft.contacts, "penetration_max": soft.penetration,
         "tangled_max": soft.tangled, "stopped": soft.stopped, "torn": soft.torn, "rounds_max": soft.rounds,
         "factors_max": soft.factors, "unsolved": soft.unsolved, "held_back": soft.held_back,
     })
+}
+
+/// What went wrong with soft bodies, and what to do about it: limits gave way, or they were held back for long.
+pub fn soft_words(t: &Totals, loaded: &Loaded, s: &State) -> String {
+    let m = loaded.mechanism();
+    if t.gave_way == 0 {
+        return format!(
+            "Soft bodies were held back in {} in a row, since no good places were found: they stand still where\n  \
+             they should move. Shorten --step, make cloth heavier, or what lies on it lighter.",
+            count(t.held_long as usize, "step")
+        );
+    }
+    let over = |soft: &&linkwork::SoftBody| {
+        soft.mesh.springs.iter().any(|k| {
+            let [a, b] = k.ends.map(|v| s.centers[soft.vertex(v).index()]);
+            k.longest.is_finite() && a.distance(b) > k.longest + 1e-3 * k.length
+        })
+    };
+    let names: Vec<String> = m.softs().iter().filter(over).map(|s| format!("`{}`", s.name)).collect();
+    let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
+    format!(
+        "Limits of soft bodies gave way in {}: springs{of} were up to {} of their length beyond `limit-strain`.\n  \
+         What holds or loads them asks for more: bring pins nearer, take a lighter load, or raise the limit.",
+        count(t.gave_way as usize, "step"),
+        figure(t.soft.excess)
+    )
 }
 
 #[cfg(test)]

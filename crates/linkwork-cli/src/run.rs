@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Takes steps of equal length, as fast as the machine can. If the scene starts with open gaps, it is assembled first.
 /// The report shows gaps, energy and momentum over the run, the time per step, the joint reactions at the end, and one of
-/// these outcomes: `ok`, `missed` (some steps ended with gaps beyond the tolerance, and the run continued), `energy`
+/// these outcomes: `ok`, `missed` (some steps ended with gaps beyond the tolerance, with limits of soft bodies exceeded or with soft bodies held
+/// back for long, and the run continued), `energy`
 /// (something gained or lost more energy than the method documents, the work of motors included, although no trajectory drives it),
 /// `stopped` (missed, with --on-miss stop; the state is saved) or `rejected` (a step could not be taken; the state is the
 /// one before it). Ctrl+C stops the run, reports it as `stopped` and keeps the recordings so far; a second Ctrl+C quits
@@ -439,6 +440,7 @@ impl Simulated<'_> {
             "pieces": t.substeps,
             "fallbacks": t.fallbacks,
             "missed_steps": t.missed,
+            "held_back_in_a_row": t.held_long,
             "unexplained_steps": t.unexplained,
             "islands": { "count": t.islands.0, "asleep_end": t.islands.1 },
             "contacts": {
@@ -623,6 +625,7 @@ impl Simulated<'_> {
                 count(t.unexplained as usize, "step"),
                 self.setup.method.name(),
             )),
+            Ended::Done if t.fails_at_cloth() => Some(report::soft_words(t, self.loaded, &self.state)),
             Ended::Done if t.missed > 0 => Some(format!(
                 "{} ended with gaps beyond the tolerance of {}: raise --iterations, shorten --step, or accept it\n  \
                  with a larger --tolerance. --on-miss stop halts at the first of them.",

@@ -327,6 +327,10 @@ pub struct Totals {
     pub iterations: u64,
     pub solver_iterations: u64,
     pub missed: u64,
+    /// Steps in which limits of soft bodies gave way; those in a row, up to now and at most, in which soft bodies were held back.
+    pub gave_way: u64,
+    held_row: u64,
+    pub held_long: u64,
     /// Steps that gained or lost more energy than the method documents, in themselves or in all.
     pub unexplained: u64,
     /// Largest gain of passive islands so far, and largest loss in a step, joules.
@@ -441,6 +445,9 @@ pub fn simulate(
     Ok(Finished { totals: t, workspace: w })
 }
 
+/// A step that was held back now and then does no harm; so many in a row are a motion that did not happen.
+const HELD_LONG: u64 = 10;
+
 impl Totals {
     fn new(m: &Mechanism, first: Sample) -> Self {
         Self {
@@ -464,6 +471,9 @@ impl Totals {
             iterations: 0,
             solver_iterations: 0,
             missed: 0,
+            gave_way: 0,
+            held_row: 0,
+            held_long: 0,
             unexplained: 0,
             gained: 0.0,
             lost_in_a_step: 0.0,
@@ -491,6 +501,9 @@ impl Totals {
         self.lost_in_a_step = self.lost_in_a_step.max(-r.energy.change);
         self.caught += r.energy.caught;
         self.soft = self.soft.worse(&r.soft);
+        self.gave_way += u64::from(r.soft.gave_way > 0);
+        self.held_row = if r.soft.held_back > 0 { self.held_row + 1 } else { 0 };
+        self.held_long = self.held_long.max(self.held_row);
         self.limits = self.limits.worse(&r.limits);
         self.unresolved = self.unresolved.max(r.unresolved);
         self.contacts_end = r.contacts;
@@ -545,9 +558,19 @@ impl Totals {
             Ended::Rejected(_) => "rejected",
             Ended::Stopped | Ended::Interrupted => "stopped",
             Ended::Done if self.unexplained > 0 => "energy",
-            Ended::Done if self.missed > 0 => "missed",
+            Ended::Done if self.missed > 0 || self.is_held_long() => "missed",
             Ended::Done => "ok",
         }
+    }
+
+    /// Soft bodies were held back for so many steps in a row that they stood still where they should have moved.
+    pub fn is_held_long(&self) -> bool {
+        self.held_long >= HELD_LONG
+    }
+
+    /// Soft bodies are why it missed.
+    pub fn fails_at_cloth(&self) -> bool {
+        self.gave_way > 0 || (self.missed == 0 && self.is_held_long())
     }
 
     /// Geometric iterations per step, and solver iterations per geometric one.

@@ -7,6 +7,7 @@ mod cloth_fast;
 mod cloth_forms;
 mod cloth_free;
 mod cloth_friction;
+mod cloth_gives;
 mod cloth_hostile;
 mod cloth_hosts;
 mod cloth_pins;

@@ -307,7 +307,7 @@ impl Island {
             let clock = w.start(c);
             report.gaps = if current { end.gaps } else { w.final_gaps(part, &self.state) };
             w.stop(c, clock, |s| &mut s.rows);
-            report.missed = !(report.gaps.worst() <= c.tolerance);
+            report.missed = !(report.gaps.worst() <= c.tolerance) || report.soft.gave_way > 0;
             self.rest(c, end.contacts.penetration, end.done.swept);
         }
         report.stages = self.work.stages;
@@ -471,6 +471,7 @@ impl Attempt {
         };
         w.touch.begin_attempt();
         w.motors.begin_attempt();
+        w.soft.begin_wind_work();
         w.limits = super::LimitsReport::default();
         let (mut k, mut blows) = (0, 0);
         while k < self.pieces && outcome.rejected.is_none() {

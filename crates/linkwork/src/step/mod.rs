@@ -203,7 +203,7 @@ pub struct StepReport {
     /// Springs, soft joints and soft motors that swing faster than the step can show (`variational`): they are damped, and
     /// lose energy. A shorter step shows them.
     pub unresolved: usize,
-    /// A gap is larger than the tolerance.
+    /// A gap is larger than the tolerance, or springs of soft bodies longer than their limit because that gave way.
     pub missed: bool,
     /// The step was not taken.
     pub rejected: Option<Rejected>,
@@ -297,7 +297,7 @@ impl Workspace {
         }
         sum.contacts.penetration = sum.contacts.penetration.max(self.sleeping.1);
         sum.substeps = sum.substeps.max(1);
-        sum.missed = !(sum.gaps.worst() <= c.tolerance);
+        sum.missed = !(sum.gaps.worst() <= c.tolerance) || sum.soft.gave_way > 0;
         sum
     }
 

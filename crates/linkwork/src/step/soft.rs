@@ -34,6 +34,7 @@ mod ahead;
 mod calm;
 mod contact;
 mod factor;
+mod give;
 mod guests;
 mod hosts;
 mod layers;
@@ -79,6 +80,8 @@ pub struct SoftReport {
     pub springs: usize,
     /// How many of them were held at their longest at the end of the step: the size of the active system.
     pub limited: usize,
+    /// Springs that are longer than their limit, because it gave way: pins or loads asked for more.
+    pub gave_way: usize,
     /// Largest length of a limited spring beyond its longest, as a share of its length at rest.
     pub excess: f64,
     /// Largest strain of the springs that have a limit.
@@ -109,6 +112,7 @@ impl SoftReport {
         SoftReport {
             springs: self.springs.max(other.springs),
             limited: self.limited.max(other.limited),
+            gave_way: self.gave_way.max(other.gave_way),
             excess: self.excess.max(other.excess),
             strain: self.strain.max(other.strain),
             contacts: self.contacts.max(other.contacts),
@@ -128,6 +132,7 @@ impl SoftReport {
         SoftReport {
             tangled: self.tangled.max(before.tangled),
             stopped: self.stopped + before.stopped,
+            gave_way: self.gave_way.max(before.gave_way),
             unsolved: self.unsolved + before.unsolved,
             held_back: self.held_back + before.held_back,
             ..*self
@@ -137,6 +142,7 @@ impl SoftReport {
     pub(super) fn add(&mut self, other: &SoftReport) {
         self.springs += other.springs;
         self.limited += other.limited;
+        self.gave_way += other.gave_way;
         self.excess = self.excess.max(other.excess);
         self.strain = self.strain.max(other.strain);
         self.contacts += other.contacts;
@@ -251,7 +257,7 @@ pub(crate) struct Soft {
     careful: bool,
     /// How far vertices may be from where surfaces were looked at.
     strays: f64,
-    /// `Phi` without limits and contacts; and what springs have at the start, in the same measure.
+    /// `Phi` without limits and contacts, unless limits give way; and what springs have at the start, in the same measure.
     plain: f64,
     standing: f64,
     /// `Phi` if nothing moved in this step.
@@ -292,6 +298,7 @@ pub(crate) struct Soft {
     /// Vertices that are held by what no sheet moves.
     pins: Vec<pins::Pin>,
     hosts: hosts::Hosts,
+    giving: give::Giving,
     pub contacts: Contacts,
     couplings: Vec<(usize, usize, [[f64; 6]; 3])>,
     pub report: SoftReport,
@@ -406,6 +413,7 @@ impl Soft {
         let squares =
             each.map(|(i, m)| m * (s.velocities[*i as usize].length_squared() + (gravity * h).powi(2)));
         self.energy = 0.5 * squares.sum::<f64>();
+        self.giving.begin();
         self.begin_limits(c);
         self.find_near(s, masses, gravity, c);
         if self.is_large() {
@@ -427,13 +435,16 @@ impl Soft {
             let moving = line.nodes.iter().filter(|n| **n != NONE);
             let light: f64 = moving.map(|n| 1.0 / self.masses[*n as usize]).sum();
             let y = 0.25 * self.h * self.h * line.stiffness * light;
-            p.late = 0.5 + 0.5 * (y / (1.0 + y)).powi(2);
+            // What a limit that gives way holds acts before the middle: without it the pull after the middle would be a blow.
+            let gives = self.giving.acts && line.longest.is_finite();
+            p.late = if gives { 1.0 } else { 0.5 + 0.5 * (y / (1.0 + y)).powi(2) };
         }
     }
 
     /// Where the vertices go if others push with these impulses; makes the impulses all that pushes them. `held` are the
     /// poses of all solids at the end of the step, as far as those that are no vertices go; `lambda`, the multipliers of `rows`,
-    /// of which those of [`pins`] are found. False: no answer was found.
+    /// of which those of [`pins`] are found. `last`: nothing else will be tried, and limits give way before nothing moves. False: no
+    /// answer was found.
     pub fn place(
         &mut self,
         m: &Mechanism,
@@ -442,6 +453,7 @@ impl Soft {
         rows: &Rows,
         lambda: &mut [f64],
         c: &StepConfig,
+        last: bool,
     ) -> bool {
         for (n, &i) in self.solids.iter().enumerate() {
             self.outer[n] = impulses[i as usize].linear;
@@ -451,7 +463,8 @@ impl Soft {
         if self.has_hosts() {
             self.hold_hosts(m, held);
         }
-        let found = self.solve(held, c);
+        self.look_at_spans(held);
+        let found = self.solve(held, c, last);
         self.let_pins_go(rows, lambda);
         self.let_hosts_go();
         for (n, &i) in self.solids.iter().enumerate() {
@@ -464,8 +477,10 @@ impl Soft {
     /// Shorter substeps of a large sheet would not find much more, and take too long: what was found counts, and the report says
     /// that it was not solved. Where something heavy is caught they find no more at all: measured in quarters of a step, limits were
     /// off by as much, after three times the time.
+    /// Nor do they where limits give way: what holds them asks for as much.
     pub fn gives_up(&self, c: &StepConfig) -> bool {
-        self.is_large() && (self.contacts.has_guests() || self.h * SHORTEST < 1.01 * c.dt)
+        let short = self.h * SHORTEST < 1.01 * c.dt;
+        self.is_large() && (self.contacts.has_guests() || short) || self.giving.acts && short
     }
 
     /// The second half of the springs' forces, as forces over the step, and what keeps the momenta.

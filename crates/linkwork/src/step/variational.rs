@@ -213,14 +213,15 @@ fn place_soft(piece: &Piece, s: &mut State, w: &mut IslandWork, rough: bool) -> 
         return false;
     }
     let factors = w.soft.report.factors;
-    let found = w.soft.place(piece.m, s, &mut w.impulses, &w.rows, &mut w.lambda, piece.c);
+    let last = piece.last_try || w.soft.gives_up(piece.c);
+    let found = w.soft.place(piece.m, s, &mut w.impulses, &w.rows, &mut w.lambda, piece.c, last);
     if hosts {
         w.answer_hosts();
     }
     if w.soft.report.factors != factors {
         w.levels.forget_factor();
     }
-    found || piece.last_try || w.soft.gives_up(piece.c)
+    found || last
 }
 
 /// Newton's method for the impulses, and whether to believe what it found: `w.next` ends up with the rows at `q_{n+1}`.

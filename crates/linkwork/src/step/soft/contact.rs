@@ -191,9 +191,9 @@ impl Near {
         Self { allowed: if lacks < -tolerance { lacks + way } else { 0.0 }, ..self }
     }
 
-    /// Its point began inside of a solid, and is on its way out.
-    pub fn comes_out(&self) -> bool {
-        !self.is_layer() && !self.outside && self.push > 0.0
+    /// What pushing it out takes: its force times how much farther out it has to be than it began.
+    pub fn lifts(&self) -> f64 {
+        self.push * (self.allowed + self.keep - self.d0).max(0.0)
     }
 
     pub fn begins_close(&self) -> bool {
@@ -512,7 +512,9 @@ impl Soft {
             let (acts, give) = (near.push > 0.0, (0.5 * c.tolerance).max(GIVE * near.keep));
             if gap < -give || (strict && acts && gap > give) {
                 tight = false;
-                if coarse && near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
+                // Where heavy things hang from it, multipliers alone come to an end in dozens of rounds.
+                let adapts = coarse || self.has_hosts();
+                if adapts && near.multiplier > 0.0 && gap < -give && near.stiffer < TIGHTEST {
                     seen.stiffer *= TIGHTER;
                     seen.stiff *= TIGHTER;
                 }

@@ -321,7 +321,8 @@ impl Soft {
             self.report.tangled += 1;
             return;
         }
-        let mut near = Near::new(kind, ends, nodes, weights, keep, friction).coming_out(d0, 0.0, self.h);
+        let near = Near::new(kind, ends, nodes, weights, keep, friction);
+        let mut near = near.coming_out(d0, 0.0, self.h);
         near.d0 = d0;
         self.contacts.near.push(near);
     }

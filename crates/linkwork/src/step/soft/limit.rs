@@ -22,32 +22,39 @@ const MANY: usize = 6;
 const GIVE: f64 = 5e-5;
 /// The same where Newton's method ran out of rounds.
 const BEARABLE: f64 = 1e-4;
+/// A limit has given way where its spring is longer than it allows by this share of its length.
+const GAVE: f64 = 1e-3;
 /// A spring that begins beyond its longest comes back by this share of a step's way.
 const BACK: f64 = 0.2;
 
 impl Soft {
     /// How long springs may be at the end of the step, and how stiff that is held.
     pub(super) fn begin_limits(&mut self, c: &StepConfig) {
-        let h = self.h;
-        let stiffer = if self.is_large() { MUCH_STIFFER } else { STIFFER };
-        for (line, p) in self.lines.iter().zip(&mut self.pulls) {
-            p.longest = line.longest;
-            if p.l0 > line.longest + 10.0 * c.tolerance {
-                p.longest = line.longest + (1.0 - BACK) * (p.l0 - line.longest);
-            }
-            let own = line.nodes.iter().filter(|n| **n != NONE).map(|n| self.masses[*n as usize]);
-            let mass = own.fold(f64::INFINITY, f64::min);
-            p.stiffer = if p.longest.is_finite() {
-                stiffer * (0.5 * line.stiffness + line.damping / h + 2.0 * mass / (h * h))
-            } else {
-                0.0
-            };
+        for k in 0..self.lines.len() {
+            let (line, l0) = (&self.lines[k], self.pulls[k].l0);
+            let over = l0 - line.longest;
+            let longest = line.longest + if over > 10.0 * c.tolerance { (1.0 - BACK) * over } else { 0.0 };
+            let stiffer = self.held_by(line, longest);
+            (self.pulls[k].longest, self.pulls[k].stiffer) = (longest, stiffer);
         }
+    }
+
+    /// How stiff a limit is held, before anything is known of what it has to hold.
+    pub(super) fn held_by(&self, line: &Line, longest: f64) -> f64 {
+        let stiffer = if self.is_large() { MUCH_STIFFER } else { STIFFER };
+        let own = line.nodes.iter().filter(|n| **n != NONE).map(|n| self.masses[*n as usize]);
+        let mass = own.fold(f64::INFINITY, f64::min);
+        let own = 0.5 * line.stiffness + line.damping / self.h + 2.0 * mass / (self.h * self.h);
+        if longest.is_finite() { stiffer * own } else { 0.0 }
     }
 
     /// Springs and contacts that gave way are held by more; if it is to be `strict`, also those that are held by too much.
     /// True when there are none.
     pub(super) fn tighten(&mut self, c: &StepConfig, strict: bool) -> bool {
+        if self.giving.acts {
+            self.report_limits();
+            return self.tighten_touch(c, strict);
+        }
         let (mut tight, large) = (true, self.carries_over());
         for (line, p) in self.lines.iter().zip(&mut self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             let give = (0.5 * c.tolerance).max(GIVE * line.length);
@@ -76,7 +83,7 @@ impl Soft {
 
     /// What limits hold with now is what they begin with in the next round.
     pub(super) fn carry_over(&mut self) {
-        for p in self.pulls.iter_mut().filter(|p| p.taut) {
+        for p in self.pulls.iter_mut().filter(|p| p.taut && !self.giving.acts) {
             p.multiplier = p.held;
         }
     }
@@ -88,8 +95,11 @@ impl Soft {
         self.is_touch_bearable(c) && bearable
     }
 
-    /// No spring is longer than what can be made good later.
+    /// No spring is longer than what can be made good later. Where limits give way there are none.
     pub(super) fn keeps_limits(&self, c: &StepConfig) -> bool {
+        if self.giving.acts {
+            return true;
+        }
         let least = if self.is_large() { c.tolerance } else { 10.0 * c.tolerance };
         let over = |(l, p): (&Line, &Pull)| p.l1 - p.longest > least.max(BEARABLE * l.length);
         let limited = self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite());
@@ -98,9 +108,13 @@ impl Soft {
 
     fn report_limits(&mut self) {
         let report = &mut self.report;
-        (report.limited, report.excess, report.strain) = (0, 0.0, 0.0);
+        (report.limited, report.gave_way) = (0, 0);
+        (report.excess, report.strain) = (0.0, 0.0);
         for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             report.limited += usize::from(p.held > 0.0);
+            // Elsewhere what began too long comes back, and is no matter of this step.
+            let grew = self.giving.acts || p.l1 - p.longest > BEARABLE * line.length;
+            report.gave_way += usize::from(grew && p.l1 - line.longest > GAVE * line.length);
             report.excess = report.excess.max((p.l1 - line.longest) / line.length);
             report.strain = report.strain.max(p.l1 / line.length - 1.0);
         }
@@ -109,7 +123,8 @@ impl Soft {
     /// Springs at their longest do not get longer: impulses along them take that speed away, in the metric of the masses.
     pub fn stop(&mut self, s: &mut State) {
         self.responds = false;
-        if self.report.limited == 0 {
+        // Where limits give way, springs get longer because pins go on.
+        if self.report.limited == 0 || self.giving.acts {
             return;
         }
         let speed = |i: u32, s: &State| s.velocities[i as usize];

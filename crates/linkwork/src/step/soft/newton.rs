@@ -52,8 +52,21 @@ enum Late {
 }
 
 impl Soft {
-    /// Finds the places. False: it did not come to an end.
-    pub(super) fn solve(&mut self, held: &State, c: &StepConfig) -> bool {
+    /// Finds the places. False: it did not come to an end. `last`: then limits give way.
+    pub(super) fn solve(&mut self, held: &State, c: &StepConfig, last: bool) -> bool {
+        let found = self.search(held, c);
+        let found = self.finish(held, c, found);
+        if found || !last || self.giving.acts || self.keeps_limits(c) {
+            return found;
+        }
+        // Not even where nothing moves do springs keep to their limits.
+        self.give_way(held);
+        let found = self.search(held, c);
+        self.finish(held, c, found)
+    }
+
+    /// Looks for the places.
+    fn search(&mut self, held: &State, c: &StepConfig) -> bool {
         let mut at = Search::from(self.begin_search(held, c));
         // Which limits and contacts act is seen from not so near.
         let (close, coarse) = (self.close, self.close.max(0.3 * c.tolerance));
@@ -89,7 +102,7 @@ impl Soft {
             if share == 0.0 && new {
                 // Rounding is all that is left, or the surface moved: what there is counts if it is near enough.
                 let near = self.tighten(c, false) && moved <= coarse;
-                return self.finish(held, c, near);
+                return near;
             }
             if share == 1.0 && self.carries_over() {
                 self.carry_over();
@@ -102,7 +115,7 @@ impl Soft {
                 if tight && enough && (self.careful || !self.touches()) {
                     // A correction that went too far is on its way back: `Phi` fell, and yet there is more energy than before.
                     if !self.has_gained(held) || (self.careful && at.round >= MOST) {
-                        return self.finish(held, c, true);
+                        return true;
                     }
                     if !self.careful {
                         at = Search::from(self.begin_again(held));
@@ -112,7 +125,7 @@ impl Soft {
             }
             if at.round >= most {
                 match self.look_late(held, c, at.round, slope) {
-                    Late::Ends(bearable) => return self.finish(held, c, bearable),
+                    Late::Ends(bearable) => return bearable,
                     Late::Again => {
                         at = Search::from(self.begin_again(held));
                         continue;
@@ -129,7 +142,7 @@ impl Soft {
                 at.value = self.evaluate(held);
             }
         }
-        self.finish(held, c, false)
+        false
     }
 
     /// Where the search begins, and `Phi` there.
@@ -152,7 +165,8 @@ impl Soft {
         let longest = if self.is_coarse() { LAST } else { MOST };
         // What is heavy and not at rest yet would take its energy from nowhere.
         let settled = self.is_coarse() || -slope <= SETTLED * self.h * self.h * self.energy;
-        let ends = !self.is_large() || round >= longest;
+        // Small bodies that nothing heavy hangs from find no more.
+        let ends = !(self.is_large() || self.has_hosts()) || round >= longest;
         if !self.careful && self.has_gained(held) {
             return Late::Again;
         }
@@ -177,7 +191,7 @@ impl Soft {
 
     /// Begins again with care: stiff springs are as they are where something touches. Folds that snap are quicker than the step, and
     /// the trapezoidal rule would make energy of them. Tells the value there.
-    fn begin_again(&mut self, held: &State) -> f64 {
+    pub(super) fn begin_again(&mut self, held: &State) -> f64 {
         self.dampen();
         self.start_over(held);
         self.look_at_surfaces(0);
@@ -229,23 +243,24 @@ impl Soft {
 
     /// There is more energy at these places than the step began with. `Phi` having fallen does not tell: half of it is measured from where
     /// everything else would take the vertices, and a correction that throws them twice as far from there is no dearer than none.
-    /// At its least value the motion has what `Phi` had at the start and no more, and what springs took is gone from it. What began
-    /// inside of a solid has to be pushed out, whatever that takes.
+    /// At its least value the motion has what `Phi` had at the start and no more, and what springs took is gone from it.
     fn has_gained(&mut self, held: &State) -> bool {
         if !self.careful {
             return self.is_large() && self.made_by_springs(held) > MADE * self.energy;
         }
-        if self.standing == f64::INFINITY || self.contacts.near.iter().any(Near::comes_out) {
+        if self.standing == f64::INFINITY {
             return false;
         }
         // Below that, places are not looked for: it is no gain.
         let unseen = 0.5 * self.masses.iter().sum::<f64>() * self.close * self.close;
         let gain = GAIN * self.h * self.h * self.energy + unseen;
+        // What lies too deep is pushed out, and does not do that by itself: `Phi` at its least value rises by half of it at most.
+        let lifted = self.h * self.h * self.contacts.near.iter().map(Near::lifts).sum::<f64>();
         if self.is_driven() {
             // What a script moves gives energy as it likes: `Phi` is all that tells.
-            return self.plain > self.standing_still + gain;
+            return self.plain > self.standing_still + gain + 0.5 * lifted;
         }
-        self.plain + self.way() > self.standing + gain
+        self.plain + self.way() > self.standing + gain + lifted
     }
 
     /// Something that a script moves holds or pushes it.
@@ -309,6 +324,8 @@ impl Soft {
                 break;
             }
         }
+        // Limits and what they held where nothing could stay belong together: from nowhere else would that come.
+        self.pulls.iter_mut().for_each(|p| (p.taut, p.seen.held) = (false, 0.0));
         self.is_bearable(c);
     }
 
@@ -317,7 +334,7 @@ impl Soft {
     /// in stiff springs is noise without end.
     fn linear_forces(&mut self, held: &State) {
         self.inner.fill(Vector::ZERO);
-        let hosted = self.has_hosts();
+        let hosted = self.has_hosts() || self.giving.acts;
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let by = |k: usize| match line.nodes[k] {
                 NONE => Vector::ZERO,
@@ -351,6 +368,7 @@ impl Soft {
     /// Lengths, directions, tensions and contacts with the vertices at `x`, and the value of `Phi` there.
     pub(super) fn evaluate(&mut self, held: &State) -> f64 {
         let (h, mut sum, mut holds) = (self.h, 0.0, 0.0);
+        let gives = self.giving.acts;
         for (line, p) in self.lines.iter().zip(&mut self.pulls) {
             let end = |k: usize| match line.nodes[k] {
                 NONE => held.centers[line.solids[k] as usize],
@@ -364,7 +382,8 @@ impl Soft {
             sum += line.stiffness * long * long + p.late * line.damping / h * fast * fast;
             p.held = (p.multiplier + p.stiffer * (p.l1 - p.longest)).max(0.0);
             if p.held > 0.0 {
-                holds += 0.5 * p.held * p.held / p.stiffer;
+                let hold = 0.5 * p.held * p.held / p.stiffer;
+                *(if gives { &mut sum } else { &mut holds }) += hold;
             }
         }
         holds += self.touch(held);

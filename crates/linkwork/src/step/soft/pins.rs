@@ -125,6 +125,11 @@ impl Pin {
         self.target
     }
 
+    /// What the vertex weighs.
+    pub fn mass(&self) -> f64 {
+        self.mass
+    }
+
     /// The vertex.
     pub fn node(&self) -> usize {
         self.node

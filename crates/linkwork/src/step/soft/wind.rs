@@ -119,10 +119,15 @@ impl Soft {
         self.wind.air.is_some()
     }
 
+    /// What air does is counted from here on, over all substeps.
+    pub fn begin_wind_work(&mut self) {
+        (self.wind.work, self.wind.unsure) = (0.0, 0.0);
+    }
+
     /// Begins a step in the air that there is. Tells how strongly it pulls at most.
     pub fn begin_wind(&mut self, m: &Mechanism, s: &State, h: f64) -> f64 {
         let mut wind = std::mem::take(&mut self.wind);
-        (wind.air, wind.work, wind.unsure) = (m.air().copied(), 0.0, 0.0);
+        wind.air = m.air().copied();
         if wind.air.is_some() && wind.sails.is_empty() {
             for solids in m.softs().iter().flat_map(faces) {
                 let nodes = solids.map(|i| self.nodes[i as usize]);
@@ -231,12 +236,13 @@ impl Soft {
                 let push = (first + second) * (self.h / 3.0);
                 unsure += push.length_squared() / self.masses[n];
             }
-            let moves = sail.nodes.iter().filter(|n| own(n)).count() as f64 / 3.0;
-            let done = (first + second).dot(way) * moves;
+            // Corners that are held have no way.
+            let done = (first + second).dot(way);
             work += done;
             unsure += 2.0 * done.abs();
         }
-        (self.wind.work, self.wind.unsure) = (work, unsure);
+        self.wind.work += work;
+        self.wind.unsure += unsure;
     }
 
     /// Work that the air did in the step, and how much of it may be unsure.

@@ -38,7 +38,9 @@ impl IslandWork {
     /// Whether the island is a heap, as it is at `s`: an exact solve would cost too much. Points are known then.
     pub(in crate::step) fn is_heap(&mut self, piece: &Piece, s: &State) -> bool {
         let m = piece.m;
-        if self.touch.pairs.len() < LEAST_PAIRS || !m.joints().is_empty() || !m.springs.is_empty() {
+        // Sweeps know solids alone: soft bodies among them would be stepped explicitly, which no stiff spring survives.
+        let bound = !m.joints().is_empty() || !m.springs.is_empty() || !m.softs().is_empty();
+        if self.touch.pairs.len() < LEAST_PAIRS || bound {
             return false;
         }
         self.masses.update(m, s);
