@@ -75,8 +75,10 @@ impl Ledger {
 pub(super) struct Balance {
     /// Given motions drive it, or its masses are none: gains are no errors, unless they are absurd.
     given: bool,
-    /// Motors act: a step is tried again only where it is absurd, and the run is judged as a whole.
+    /// Motors act that can bring energy in. Their work is measured.
     motors: bool,
+    /// Motors act that only take energy out: those that hold a joint still.
+    brakes: bool,
     /// Share of what motors could have done at most that their work is not known by.
     unsure: f64,
     /// Dampers, contacts or the method itself take energy away.
@@ -102,7 +104,8 @@ impl Balance {
     pub fn new(m: &Mechanism, method: Method, touches: bool, coats: bool) -> Self {
         let unphysical =
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
-        let motors = m.joints().iter().any(|j| !j.drives.is_empty());
+        let motors = m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_brake()));
+        let brakes = m.joints().iter().any(|j| j.drives.iter().any(|d| d.is_brake()));
         let soft = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
         let damped =
             m.joints().iter().any(|j| j.most_force.is_finite() || (j.compliance > 0.0 && j.damping > 0.0))
@@ -112,8 +115,9 @@ impl Balance {
         Self {
             given: unphysical,
             motors,
+            brakes,
             unsure: if conserves { MOTOR_WORK.0 } else { MOTOR_WORK.1 },
-            loses: motors || touches || damped || !m.softs().is_empty() || !conserves,
+            loses: motors || brakes || touches || damped || !m.softs().is_empty() || !conserves,
             may_lose: false,
             catches: false,
             soft: !m.softs().is_empty(),
@@ -172,7 +176,13 @@ impl Balance {
 
     /// Motors or given motions act.
     pub fn is_driven(self) -> bool {
-        self.given || self.motors
+        self.given || self.motors || self.brakes
+    }
+
+    /// What drives it may bring in what it likes in a single step: motions are given, or the work of motors is measured under a
+    /// method that knows their speeds only half a step late.
+    fn is_unmeasured(self) -> bool {
+        self.given || (self.motors && !self.retries)
     }
 
     /// Motions are given: nothing tells what they bring.
@@ -180,9 +190,14 @@ impl Balance {
         self.given
     }
 
-    /// Motors act, which may take any energy away.
+    /// Motors act that can bring energy in.
     pub fn has_motors(self) -> bool {
         self.motors
+    }
+
+    /// Motors of any kind act, which may take any energy away.
+    pub fn is_braked(self) -> bool {
+        self.motors || self.brakes
     }
 
     /// A step that cannot be believed is tried again.
@@ -357,7 +372,7 @@ impl EnergyReport {
 
     /// The error in units of what an ordinary step has at most: above one, the step is worth another try.
     pub(super) fn excess(&self, of: Balance, before: Ledger) -> f64 {
-        if of.is_driven() {
+        if of.is_unmeasured() {
             return if self.is_within(1.0, of, before) { 0.0 } else { f64::INFINITY };
         }
         let error = if of.excuses_losses() { self.change.max(0.0) } else { self.change.abs() };
@@ -367,7 +382,7 @@ impl EnergyReport {
     }
 
     fn is_within(&self, share: f64, of: Balance, before: Ledger) -> bool {
-        if of.is_driven() {
+        if of.is_unmeasured() {
             // A motor that begins gives speed to what stood still; nothing makes it give so much.
             return before.kinetic == 0.0 || self.change <= 100.0 * (before.kinetic + self.allowed);
         }

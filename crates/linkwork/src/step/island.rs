@@ -275,7 +275,7 @@ impl Island {
             memory.drift =
                 if end.of.is_given() || unclear { 0.0 } else { end.of.carry(memory.drift, unexplained) };
             report.energy.caught = caught;
-            if !w.touch.is_empty() || end.of.has_motors() {
+            if !w.touch.is_empty() || end.of.is_braked() {
                 // What touches, or is driven, loses energy as it should: gains count from the least that there was.
                 memory.drift = memory.drift.max(0.0);
             }
@@ -300,7 +300,7 @@ impl Island {
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
             self.ledger = Some((part.gravity, end.ledger));
             let made = !end.energy_is_explained && end.energy.change > 0.0;
-            if made && !end.driven && end.of.retries() {
+            if made && !end.of.is_given() && end.of.retries() {
                 clamp(&mut self.state, w, &mut report.energy);
                 self.ledger = None;
             }
@@ -404,7 +404,6 @@ struct Outcome {
     fallbacks: usize,
     energy: EnergyReport,
     energy_is_explained: bool,
-    driven: bool,
     /// Kinetic energy when the step began.
     kinetic_before: f64,
     of: Balance,
@@ -443,7 +442,6 @@ impl Attempt {
             fallbacks: 0,
             energy: EnergyReport::default(),
             energy_is_explained: true,
-            driven: start.of.is_driven(),
             kinetic_before: start.ledger.kinetic(),
             of: start.of,
             excess: 0.0,
@@ -581,7 +579,7 @@ impl Outcome {
         };
         self.of = start.of.with_losses(w.may_lose(s, whole.c));
         (self.energy, self.ledger) = w.balance(whole, self.of, ledger, from, s);
-        self.effort = w.motors.effort;
+        self.effort = w.motors.giving;
         self.excess = self.energy.excess(self.of, ledger);
         self.energy_is_explained = self.energy.is_explained(self.of, ledger);
         if self.done.swept {
