@@ -77,6 +77,8 @@ pub(super) struct Balance {
     given: bool,
     /// Motors act that can bring energy in. Their work is measured.
     motors: bool,
+    /// Not all of them are springs.
+    push: bool,
     /// Motors act that only take energy out: those that hold a joint still.
     brakes: bool,
     /// Share of what motors could have done at most that their work is not known by.
@@ -106,6 +108,7 @@ impl Balance {
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
         let motors = m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_brake()));
         let brakes = m.joints().iter().any(|j| j.drives.iter().any(|d| d.is_brake()));
+        let push = m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_brake() && !d.is_soft()));
         let soft = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
         let damped =
             m.joints().iter().any(|j| j.most_force.is_finite() || (j.compliance > 0.0 && j.damping > 0.0))
@@ -115,6 +118,7 @@ impl Balance {
         Self {
             given: unphysical,
             motors,
+            push,
             brakes,
             unsure: if conserves { MOTOR_WORK.0 } else { MOTOR_WORK.1 },
             loses: motors || brakes || touches || damped || !m.softs().is_empty() || !conserves,
@@ -125,11 +129,11 @@ impl Balance {
             order: if conserves { 1.0 } else { 4.0 },
             // In order: see there; an integrator's own; bounces in a coat, gains from the least of each; springs that swing once in a dozen steps, whose energy comes and goes by
             // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
-            documented: if motors {
+            documented: if push || (motors && method != Method::Variational) {
                 MOTORS
             } else if explicit || coats {
                 0.2
-            } else if soft || !m.springs.is_empty() || !m.softs().is_empty() {
+            } else if soft || motors || !m.springs.is_empty() || !m.softs().is_empty() {
                 0.1
             } else if conserves {
                 0.03
@@ -190,7 +194,7 @@ impl Balance {
         self.given
     }
 
-    /// Motors act that can bring energy in.
+    /// Motors act that can bring energy in, springs among them.
     pub fn has_motors(self) -> bool {
         self.motors
     }
@@ -342,6 +346,7 @@ impl IslandWork {
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
             + 0.5 * (before.springs + after.springs)
+            + self.unseen_energy(s, h)
             + if m.softs().is_empty() { 0.0 } else { SOFT * kinetic }
             + rounding;
         (EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }, after)

@@ -270,10 +270,7 @@ impl Island {
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
             let (unexplained, caught) = end.of.split(change, RETRY * end.energy.allowed);
-            // The energy of a spring that no step can show is low at the end of one and back at that of the next.
-            let unclear = end.of.has_motors() && c.method == Method::Variational && w.springs.unresolved > 0;
-            memory.drift =
-                if end.of.is_given() || unclear { 0.0 } else { end.of.carry(memory.drift, unexplained) };
+            memory.drift = if end.of.is_given() { 0.0 } else { end.of.carry(memory.drift, unexplained) };
             report.energy.caught = caught;
             if !w.touch.is_empty() || end.of.is_braked() {
                 // What touches, or is driven, loses energy as it should: gains count from the least that there was.
@@ -295,7 +292,9 @@ impl Island {
             let pulls = memory.forces.iter().map(|f| f.abs()).sum::<f64>().min(10.0 * weight);
             // And the work of motors may belong to the step before or after, where motors and motions are solved for together.
             let work = if end.of.retries() { end.effort } else { 0.0 };
-            let rounding = FIRST * end.energy.allowed + c.tolerance * pulls + work;
+            // The energy of a spring that no step can show is low at the end of one and back at that of the next.
+            let unseen = if end.of.has_motors() { end.unseen } else { 0.0 };
+            let rounding = FIRST * end.energy.allowed + c.tolerance * pulls + work + unseen;
             let off = end.of.is_off(memory.drift, memory.peak, rounding);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
             self.ledger = Some((part.gravity, end.ledger));
@@ -422,6 +421,8 @@ struct Outcome {
     /// The energy at the end, and what motors could have done at most.
     ledger: Ledger,
     effort: f64,
+    /// The part of the kinetic energy of springs that the end of the step does not tell of.
+    unseen: f64,
     rejected: Option<Rejected>,
 }
 
@@ -455,6 +456,7 @@ impl Attempt {
             gaps: Gaps::default(),
             ledger: start.ledger,
             effort: 0.0,
+            unseen: 0.0,
             rejected: None,
         };
         let mut piece = Piece {
@@ -579,7 +581,7 @@ impl Outcome {
         };
         self.of = start.of.with_losses(w.may_lose(s, whole.c));
         (self.energy, self.ledger) = w.balance(whole, self.of, ledger, from, s);
-        self.effort = w.motors.giving;
+        (self.effort, self.unseen) = (w.motors.giving, w.unseen_energy(s, whole.h));
         self.excess = self.energy.excess(self.of, ledger);
         self.energy_is_explained = self.energy.is_explained(self.of, ledger);
         if self.done.swept {
