@@ -287,7 +287,9 @@ fn a_soft_motor_excuses_no_soft_weld() {
         }
         scene += "spring sp: object2 s3; hinge 0 1 0 0 0 0; stiffness 2600; length 0.9; end";
         let (rise, r) = rise(&read(&scene), 3.0);
-        faults.check(r.unexplained > 0 || rise < 0.1 * r.energies.range(), || {
+        // What no step can show comes and goes; above what there was at first nothing goes.
+        let e = &r.energies;
+        faults.check(r.unexplained > 0 || (e.gain < 0.1 * e.range() && rise < 0.3 * e.range()), || {
             format!("{case}: rises by {rise:.3} J, {}", r.words())
         });
     }

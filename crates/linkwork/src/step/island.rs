@@ -21,7 +21,7 @@ const CONTRADICTION: f64 = 10.0;
 const GROWTH: f64 = 1.02;
 /// A step that is fine but for its gaps is cut into so many times more substeps at most.
 const GAP_PIECES: usize = 64;
-/// Contacts that are off their laws by more than so many tolerances are worth another try: where loops are stretched the
+/// Contacts and limits that are off their laws by more than so many tolerances are worth another try: where loops are stretched the
 /// response of joints loses its digits, and a little before or after it has them.
 const OFF_LAW: f64 = 100.0;
 /// That many times more substeps are tried for it.
@@ -409,7 +409,7 @@ struct Outcome {
     /// Energy that nothing explains, and the widest gap, both in units of what an ordinary step has at most.
     excess: f64,
     gape: f64,
-    /// How far contacts are off their laws, likewise. Heaps are swept as far as they are.
+    /// How far contacts and limits are off their laws, likewise. Heaps are swept as far as they are.
     off_law: f64,
     /// How much deeper things are in each other, likewise.
     sunk: f64,
@@ -568,7 +568,9 @@ impl Outcome {
         // Few iterations are a budget, and leave what they leave.
         let few = whole.c.iterations < 4 || whole.c.tolerance == 0.0 || !start.of.closes();
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
-        let residual = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
+        // Limits that are crossed, or push where they are not reached, are laws like those of contact.
+        let touching = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
+        let residual = crate::solve::larger(touching, self.limits.residual);
         self.off_law = if few { 0.0 } else { residual / (OFF_LAW * whole.c.tolerance) };
         let heap = self.contacts.heaps > 0 && !w.touch.crowd.swept;
         self.sunk = if few || heap { 0.0 } else { w.touch.sank() };
