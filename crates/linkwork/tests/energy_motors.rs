@@ -2,8 +2,9 @@
 //! excuse for what a method makes; what any motor does is no fault.
 
 use crate::common::*;
+use linkwork::math::Random;
 use linkwork::step::Integrator;
-use linkwork::{Method, StepConfig};
+use linkwork::{Mechanism, Method, StepConfig};
 
 /// A cart on a slider, pushed, with a position motor.
 fn cart(stiffness: f64, damping: f64, more: &str) -> String {
@@ -178,4 +179,119 @@ fn what_no_motor_did_is_told() {
     }
     assert!(blown > 40 && 10 * late <= blown, "{blown} blew up, {late} were told later");
     faults.done(6 * 3 * 2 * 13 * 2);
+}
+
+/// One of four.
+fn pick(random: &mut Random) -> usize {
+    ((2.0 * (1.0 + random.signed())) as usize).min(3)
+}
+
+/// Largest rise of the energy above the least so far, and what the run said.
+fn rise(m: &Mechanism, seconds: f64) -> (f64, Run) {
+    let c = StepConfig::default();
+    let (mut least, mut rise) = (f64::INFINITY, 0.0_f64);
+    let r = run_watched(m, &start(m), &c, (seconds / c.dt) as usize, u64::MAX, |_, _, e| {
+        least = least.min(e.first.total()).min(e.last.total());
+        rise = rise.max(e.last.total() - least);
+        true
+    });
+    (rise, r)
+}
+
+/// A motor that holds still only takes energy out, and excused whatever a step made all the same: swinging chains of equal
+/// links rose by 240 and 1362 J, and every step was fine.
+#[test]
+fn what_only_holds_still_brings_nothing_in() {
+    let mut faults = Faults::new();
+    for restitution in [0.0, 0.5, 1.0] {
+        for force in [0.05, 0.5] {
+            let mut scene = String::new();
+            for k in 0..8 {
+                let (mass, x) = (if k == 7 { 50 } else { 1 }, 0.4 * k as f64);
+                let before = if k == 0 { String::new() } else { format!("object1 s{}; ", k - 1) };
+                let limit = format!("limit r1 -25 deg 25 deg restitution {restitution};");
+                scene += &format!(
+                    "solid s{k}: shape capsule .04 .3 axis 1 0 0; mass {mass}; at {} 0 0; collide none; end
+                    joint j{k}: pin; {before}object2 s{k}; at {x} 0 0 axis 0 0 1;
+                    drive r1 speed 0 max-force {force}; {} end\n",
+                    x + 0.2,
+                    if k == 0 { "" } else { &limit }
+                );
+            }
+            let (rise, r) = rise(&read(&scene), 5.5);
+            faults.check(r.unexplained > 0 || rise < 0.03 * r.energies.range(), || {
+                format!("{restitution}, {force} N m: rises by {rise:.3} J, {}", r.words())
+            });
+        }
+    }
+    faults.done(6);
+}
+
+/// Links that spin, on pins in any direction with brakes of a hundredth of a newton metre: 3.5 J became 9.
+#[test]
+fn weak_brakes_in_a_spinning_chain_bring_nothing_in() {
+    let mut random = Random::new(143);
+    let mut faults = Faults::new();
+    for case in 0..12 {
+        let mut scene = "scene gravity 0 -9.81 0; end\n".to_owned();
+        for k in 0..4 {
+            let axis = ["1 0 0", "0 1 0", "0 0 1", "1 1 1"][pick(&mut random)];
+            let kind = ["pin", "ball", "cardan", "cylindrical"][pick(&mut random)];
+            let drive =
+                if kind == "pin" || kind == "cylindrical" { "drive r1 speed 0 max-force 0.01;" } else { "" };
+            let stop = if kind == "cylindrical" { "limit t1 -.2 .2 restitution 1;" } else { "" };
+            let spin: [f64; 3] = std::array::from_fn(|_| 2.0 * random.signed());
+            let (x, before) =
+                (0.4 * k as f64, if k == 0 { String::new() } else { format!("object1 s{}; ", k - 1) });
+            scene += &format!(
+                "solid s{k}: shape capsule .04 .3 axis 1 0 0; mass 1; at {} 0 0; spin {} {} {}; collide none; end
+                joint j{k}: {kind}; {before}object2 s{k}; at {x} 0 0 axis {axis}; {drive} {stop} end\n",
+                x + 0.2, spin[0], spin[1], spin[2]
+            );
+        }
+        let (rise, r) = rise(&read(&scene), 3.0);
+        faults.check(r.unexplained > 0 || rise < 0.03 * r.energies.range(), || {
+            format!("{case}: rises by {rise:.3} J, {}", r.words())
+        });
+    }
+    faults.done(12);
+}
+
+/// Welds that give a little, with links of ten grams between some of a hundred kilograms, and a soft motor somewhere: its drive
+/// excused what the welds made, and their energy went up and down a hundredfold, 2 kJ to 400.
+#[test]
+fn a_soft_motor_excuses_no_soft_weld() {
+    let mut random = Random::new(102);
+    let mut faults = Faults::new();
+    for case in 0..24 {
+        let mut scene = String::new();
+        for k in 0..4 {
+            let mass = ["0.01", "1", "0.01", "100"][(k + pick(&mut random) / 2) % 4];
+            let spin: [f64; 3] = std::array::from_fn(|_| 2.0 * random.signed());
+            let (x, before) =
+                (0.4 * k as f64, if k == 0 { String::new() } else { format!("object1 s{}; ", k - 1) });
+            let joint = match k % 2 {
+                0 => format!(
+                    "weld; {before}object2 s{k}; at {x} 0 0; compliance {:e};",
+                    10f64.powf(-6.25 + 0.75 * random.signed())
+                ),
+                _ => {
+                    format!("pin; {before}object2 s{k}; at {x} 0 0 axis 0 0 1; drive r1 to 0.3 stiffness 50;")
+                }
+            };
+            scene += &format!(
+                "solid s{k}: shape capsule .04 .3 axis 1 0 0; mass {mass}; at {} 0 0; spin {} {} {}; collide none; end
+                joint j{k}: {joint} end\n",
+                x + 0.2, spin[0], spin[1], spin[2]
+            );
+        }
+        scene += "spring sp: object2 s3; hinge 0 1 0 0 0 0; stiffness 2600; length 0.9; end";
+        let (rise, r) = rise(&read(&scene), 3.0);
+        // What no step can show comes and goes; above what there was at first nothing goes.
+        let e = &r.energies;
+        faults.check(r.unexplained > 0 || (e.gain < 0.1 * e.range() && rise < 0.3 * e.range()), || {
+            format!("{case}: rises by {rise:.3} J, {}", r.words())
+        });
+    }
+    faults.done(24);
 }

@@ -1,5 +1,7 @@
 //! Limits: what meets one stops there, or is thrown back; no energy comes of it, and nothing is pulled.
 
+use crate::common::{Faults, read, run_watched, start};
+use linkwork::math::Random;
 use linkwork::measure::energy;
 use linkwork::{
     Direction, Frame, Joint, Mechanism, Method, PlacedShape, Solid, SolidId, State, StepConfig, Vector,
@@ -128,4 +130,49 @@ fn a_motor_against_a_limit_gives_what_it_has() {
         assert!((angle - 0.3).abs() < 1e-3, "{}: stands at {angle}", method.name());
         assert!(s.spins[1].length() < 1e-2, "{}: {:?}", method.name(), s.spins[1]);
     }
+}
+
+/// Chains of light and heavy links with limits at most joints: where a step was carried on with care, limits pushed links that
+/// were several degrees away from them, or were crossed within it and put back without a force, and the step was fine.
+#[test]
+fn limits_act_where_they_are() {
+    let mut random = Random::new(88);
+    let mut faults = Faults::new();
+    let pick =
+        |random: &mut Random, n: usize| ((0.5 * n as f64 * (1.0 + random.signed())) as usize).min(n - 1);
+    for case in 0..16 {
+        let mut scene = String::new();
+        for k in 0..7 {
+            let kind = ["pin", "cardan", "slider", "screw 0.2", "cylindrical"][pick(&mut random, 5)];
+            let axis = ["1 0 0", "0 1 0", "0 0 1"][pick(&mut random, 3)];
+            let (mass, restitution) =
+                (["1", "1", "0.01"][pick(&mut random, 3)], ["0", "0.5", "1"][pick(&mut random, 3)]);
+            let low = -0.3 + 0.25 * random.signed();
+            let limit = match kind {
+                "cardan" => String::new(),
+                "slider" => format!("limit t1 {} .1 restitution {restitution};", 0.1 * low),
+                _ => format!("limit r1 {low} {} restitution {restitution};", low + 0.8),
+            };
+            let spin: [f64; 3] = std::array::from_fn(|_| 2.0 * random.signed());
+            let before = if k == 0 { String::new() } else { format!("object1 s{}; ", k - 1) };
+            let x = 0.4 * k as f64;
+            scene += &format!(
+                "solid s{k}: shape box .3 .08 .05; mass {mass}; at {} 0 0; spin {} {} {}; collide none; end
+                joint j{k}: {kind}; {before}object2 s{k}; at {x} 0 0 axis {axis}; {limit} end\n",
+                x + 0.2,
+                spin[0],
+                spin[1],
+                spin[2]
+            );
+        }
+        let m = read(&scene);
+        let mut worst = 0.0_f64;
+        let c = StepConfig::default();
+        let r = run_watched(&m, &start(&m), &c, 180, u64::MAX, |_, report, _| {
+            worst = worst.max(report.limits.residual);
+            true
+        });
+        faults.check(worst < 1e-3, || format!("{case}: off by {worst:.4}, {}", r.words()));
+    }
+    faults.done(16);
 }

@@ -233,6 +233,11 @@ impl Drive {
         self.direction.is_rotation()
     }
 
+    /// It only takes energy out: what moves, it holds still.
+    pub(crate) fn is_brake(&self) -> bool {
+        matches!(self.aim, DriveAim::Speed(speed) if speed == 0.0)
+    }
+
     /// It goes for a position through a spring or a damper, and is no source of energy by itself.
     pub(crate) fn is_soft(&self) -> bool {
         matches!(self.aim, DriveAim::To { stiffness, damping, .. } if stiffness != 0.0 || damping != 0.0)

@@ -75,8 +75,12 @@ impl Ledger {
 pub(super) struct Balance {
     /// Given motions drive it, or its masses are none: gains are no errors, unless they are absurd.
     given: bool,
-    /// Motors act: a step is tried again only where it is absurd, and the run is judged as a whole.
+    /// Motors act that can bring energy in. Their work is measured.
     motors: bool,
+    /// Not all of them are springs.
+    push: bool,
+    /// Motors act that only take energy out: those that hold a joint still.
+    brakes: bool,
     /// Share of what motors could have done at most that their work is not known by.
     unsure: f64,
     /// Dampers, contacts or the method itself take energy away.
@@ -102,7 +106,9 @@ impl Balance {
     pub fn new(m: &Mechanism, method: Method, touches: bool, coats: bool) -> Self {
         let unphysical =
             m.solids().iter().any(|s| matches!(s.kernel, Kernel::Scripted(_)) || s.mobility.is_some());
-        let motors = m.joints().iter().any(|j| !j.drives.is_empty());
+        let motors = m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_brake()));
+        let brakes = m.joints().iter().any(|j| j.drives.iter().any(|d| d.is_brake()));
+        let push = m.joints().iter().any(|j| j.drives.iter().any(|d| !d.is_brake() && !d.is_soft()));
         let soft = m.joints().iter().any(|j| j.compliance > 0.0 || j.most_force.is_finite());
         let damped =
             m.joints().iter().any(|j| j.most_force.is_finite() || (j.compliance > 0.0 && j.damping > 0.0))
@@ -112,8 +118,10 @@ impl Balance {
         Self {
             given: unphysical,
             motors,
+            push,
+            brakes,
             unsure: if conserves { MOTOR_WORK.0 } else { MOTOR_WORK.1 },
-            loses: motors || touches || damped || !m.softs().is_empty() || !conserves,
+            loses: motors || brakes || touches || damped || !m.softs().is_empty() || !conserves,
             may_lose: false,
             catches: false,
             soft: !m.softs().is_empty(),
@@ -121,11 +129,11 @@ impl Balance {
             order: if conserves { 1.0 } else { 4.0 },
             // In order: see there; an integrator's own; bounces in a coat, gains from the least of each; springs that swing once in a dozen steps, whose energy comes and goes by
             // (w h)^2 / 4 of itself; the default tolerance over a minute; speeds that are half a step old.
-            documented: if motors {
+            documented: if push || (motors && method != Method::Variational) {
                 MOTORS
             } else if explicit || coats {
                 0.2
-            } else if soft || !m.springs.is_empty() || !m.softs().is_empty() {
+            } else if soft || motors || !m.springs.is_empty() || !m.softs().is_empty() {
                 0.1
             } else if conserves {
                 0.03
@@ -172,7 +180,13 @@ impl Balance {
 
     /// Motors or given motions act.
     pub fn is_driven(self) -> bool {
-        self.given || self.motors
+        self.given || self.motors || self.brakes
+    }
+
+    /// What drives it may bring in what it likes in a single step: motions are given, or the work of motors is measured under a
+    /// method that knows their speeds only half a step late.
+    fn is_unmeasured(self) -> bool {
+        self.given || (self.motors && !self.retries)
     }
 
     /// Motions are given: nothing tells what they bring.
@@ -180,9 +194,14 @@ impl Balance {
         self.given
     }
 
-    /// Motors act, which may take any energy away.
+    /// Motors act that can bring energy in, springs among them.
     pub fn has_motors(self) -> bool {
         self.motors
+    }
+
+    /// Motors of any kind act, which may take any energy away.
+    pub fn is_braked(self) -> bool {
+        self.motors || self.brakes
     }
 
     /// A step that cannot be believed is tried again.
@@ -327,6 +346,7 @@ impl IslandWork {
         let rounding = 1e-12 * (before.stored.abs() + after.stored.abs() + after.kinetic);
         let allowed = of.order * (turn.min(1.0).powi(2) * kinetic + kick)
             + 0.5 * (before.springs + after.springs)
+            + self.unseen_energy(s, h)
             + if m.softs().is_empty() { 0.0 } else { SOFT * kinetic }
             + rounding;
         (EnergyReport { change, allowed, kinetic: after.kinetic, turn, ..EnergyReport::default() }, after)
@@ -357,7 +377,7 @@ impl EnergyReport {
 
     /// The error in units of what an ordinary step has at most: above one, the step is worth another try.
     pub(super) fn excess(&self, of: Balance, before: Ledger) -> f64 {
-        if of.is_driven() {
+        if of.is_unmeasured() {
             return if self.is_within(1.0, of, before) { 0.0 } else { f64::INFINITY };
         }
         let error = if of.excuses_losses() { self.change.max(0.0) } else { self.change.abs() };
@@ -367,7 +387,7 @@ impl EnergyReport {
     }
 
     fn is_within(&self, share: f64, of: Balance, before: Ledger) -> bool {
-        if of.is_driven() {
+        if of.is_unmeasured() {
             // A motor that begins gives speed to what stood still; nothing makes it give so much.
             return before.kinetic == 0.0 || self.change <= 100.0 * (before.kinetic + self.allowed);
         }

@@ -21,7 +21,7 @@ const CONTRADICTION: f64 = 10.0;
 const GROWTH: f64 = 1.02;
 /// A step that is fine but for its gaps is cut into so many times more substeps at most.
 const GAP_PIECES: usize = 64;
-/// Contacts that are off their laws by more than so many tolerances are worth another try: where loops are stretched the
+/// Contacts and limits that are off their laws by more than so many tolerances are worth another try: where loops are stretched the
 /// response of joints loses its digits, and a little before or after it has them.
 const OFF_LAW: f64 = 100.0;
 /// That many times more substeps are tried for it.
@@ -270,12 +270,9 @@ impl Island {
             memory.care = if needed { CARE } else { care.saturating_sub(1) };
             let (change, kinetic) = (end.energy.change, end.energy.kinetic);
             let (unexplained, caught) = end.of.split(change, RETRY * end.energy.allowed);
-            // The energy of a spring that no step can show is low at the end of one and back at that of the next.
-            let unclear = end.of.has_motors() && c.method == Method::Variational && w.springs.unresolved > 0;
-            memory.drift =
-                if end.of.is_given() || unclear { 0.0 } else { end.of.carry(memory.drift, unexplained) };
+            memory.drift = if end.of.is_given() { 0.0 } else { end.of.carry(memory.drift, unexplained) };
             report.energy.caught = caught;
-            if !w.touch.is_empty() || end.of.has_motors() {
+            if !w.touch.is_empty() || end.of.is_braked() {
                 // What touches, or is driven, loses energy as it should: gains count from the least that there was.
                 memory.drift = memory.drift.max(0.0);
             }
@@ -295,12 +292,14 @@ impl Island {
             let pulls = memory.forces.iter().map(|f| f.abs()).sum::<f64>().min(10.0 * weight);
             // And the work of motors may belong to the step before or after, where motors and motions are solved for together.
             let work = if end.of.retries() { end.effort } else { 0.0 };
-            let rounding = FIRST * end.energy.allowed + c.tolerance * pulls + work;
+            // The energy of a spring that no step can show is low at the end of one and back at that of the next.
+            let unseen = if end.of.has_motors() { end.unseen } else { 0.0 };
+            let rounding = FIRST * end.energy.allowed + c.tolerance * pulls + work + unseen;
             let off = end.of.is_off(memory.drift, memory.peak, rounding);
             report.energy.unexplained = usize::from(off || !end.energy_is_explained);
             self.ledger = Some((part.gravity, end.ledger));
             let made = !end.energy_is_explained && end.energy.change > 0.0;
-            if made && !end.driven && end.of.retries() {
+            if made && !end.of.is_given() && end.of.retries() {
                 clamp(&mut self.state, w, &mut report.energy);
                 self.ledger = None;
             }
@@ -404,14 +403,13 @@ struct Outcome {
     fallbacks: usize,
     energy: EnergyReport,
     energy_is_explained: bool,
-    driven: bool,
     /// Kinetic energy when the step began.
     kinetic_before: f64,
     of: Balance,
     /// Energy that nothing explains, and the widest gap, both in units of what an ordinary step has at most.
     excess: f64,
     gape: f64,
-    /// How far contacts are off their laws, likewise. Heaps are swept as far as they are.
+    /// How far contacts and limits are off their laws, likewise. Heaps are swept as far as they are.
     off_law: f64,
     /// How much deeper things are in each other, likewise.
     sunk: f64,
@@ -423,6 +421,8 @@ struct Outcome {
     /// The energy at the end, and what motors could have done at most.
     ledger: Ledger,
     effort: f64,
+    /// The part of the kinetic energy of springs that the end of the step does not tell of.
+    unseen: f64,
     rejected: Option<Rejected>,
 }
 
@@ -443,7 +443,6 @@ impl Attempt {
             fallbacks: 0,
             energy: EnergyReport::default(),
             energy_is_explained: true,
-            driven: start.of.is_driven(),
             kinetic_before: start.ledger.kinetic(),
             of: start.of,
             excess: 0.0,
@@ -457,6 +456,7 @@ impl Attempt {
             gaps: Gaps::default(),
             ledger: start.ledger,
             effort: 0.0,
+            unseen: 0.0,
             rejected: None,
         };
         let mut piece = Piece {
@@ -569,8 +569,13 @@ impl Outcome {
         // Few iterations are a budget, and leave what they leave.
         let few = whole.c.iterations < 4 || whole.c.tolerance == 0.0 || !start.of.closes();
         self.gape = if few { 0.0 } else { gap / whole.c.tolerance.max(GROWTH * start.open) };
-        let residual = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
-        self.off_law = if few { 0.0 } else { residual / (OFF_LAW * whole.c.tolerance) };
+        // Limits that are crossed, or push where they are not reached, are laws like those of contact. How far off they are is
+        // not held against a gap: they are closed at the end of the step all the same.
+        const OFF_LIMITS: f64 = 2.0;
+        let touching = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
+        let off = |residual: f64| residual / (OFF_LAW * whole.c.tolerance);
+        let limits = off(self.limits.residual).min(OFF_LIMITS);
+        self.off_law = if few { 0.0 } else { crate::solve::larger(off(touching), limits) };
         let heap = self.contacts.heaps > 0 && !w.touch.crowd.swept;
         self.sunk = if few || heap { 0.0 } else { w.touch.sank() };
         // Joints that were closed before the step moved solids without time: it counts from there.
@@ -582,7 +587,7 @@ impl Outcome {
         };
         self.of = start.of.with_losses(w.may_lose(s, whole.c));
         (self.energy, self.ledger) = w.balance(whole, self.of, ledger, from, s);
-        self.effort = w.motors.effort;
+        (self.effort, self.unseen) = (w.motors.giving, w.unseen_energy(s, whole.h));
         self.excess = self.energy.excess(self.of, ledger);
         self.energy_is_explained = self.energy.is_explained(self.of, ledger);
         if self.done.swept {

@@ -24,6 +24,8 @@ pub(super) struct Motors {
     pub effort: f64,
     /// and this: the same times half the change of the speed.
     pub jolt: f64,
+    /// As `effort`, of motors that can bring energy in: what a step before or after may owe them.
+    pub giving: f64,
     /// Per row, in this substep: the impulse, and the speed at its begin.
     impulses: Vec<f64>,
     speeds: Vec<f64>,
@@ -37,7 +39,7 @@ pub(super) fn is_motor(g: &Group) -> bool {
 impl Motors {
     /// Nothing was done yet.
     pub fn begin_attempt(&mut self) {
-        (self.work, self.effort, self.jolt) = (0.0, 0.0, 0.0);
+        (self.work, self.effort, self.jolt, self.giving) = (0.0, 0.0, 0.0, 0.0);
     }
 
     /// Impulses along all rows: these multipliers times `unit`.
@@ -70,8 +72,12 @@ impl Motors {
         for g in rows.others().filter(|g| is_motor(g)) {
             for r in g.range() {
                 let (p, before, after) = (self.impulses[r], self.speeds[r], rows.speed(r, s));
-                self.work += 0.5 * p * (before + after);
-                self.effort += p.abs() * before.abs().max(after.abs());
+                let (work, effort) = (0.5 * p * (before + after), p.abs() * before.abs().max(after.abs()));
+                // What holds still takes energy out, whatever its impulse looks like where its joint turns round.
+                let brakes = g.law == Law::Rate(0.0);
+                self.work += if brakes { work.min(0.0) } else { work };
+                self.effort += effort;
+                self.giving += if brakes { 0.0 } else { effort };
                 self.jolt += 0.5 * p.abs() * (after - before).abs();
             }
         }

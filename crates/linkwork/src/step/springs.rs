@@ -4,6 +4,7 @@
 use super::work::{IslandWork, mobility};
 use crate::rows::{Law, midpoint_give};
 use crate::solve::{Problem, Work, largest};
+use crate::state::State;
 
 /// `w^2 h^2 / 4` of a row from which on its damping takes energy that somebody could miss (see
 /// [`IslandWork::damp_unresolved_modes`]): below, a part in a hundred thousand per radian.
@@ -29,6 +30,9 @@ pub(crate) struct Springs {
     lambda: Vec<f64>,
     /// Blocks that swing faster than the step can show: they are damped, and energy goes.
     pub unresolved: usize,
+    /// Per block, `y` below, and the length of the step that it is for.
+    swing: Vec<f64>,
+    swing_over: f64,
 }
 
 impl IslandWork {
@@ -37,6 +41,8 @@ impl IslandWork {
         self.soft_damping.clear();
         self.give.clear();
         self.springs.unresolved = 0;
+        self.springs.swing.clear();
+        self.springs.swing_over = h;
         if !self.rows.others().any(|g| matches!(g.law, Law::Soft { .. })) {
             return;
         }
@@ -58,12 +64,36 @@ impl IslandWork {
     /// own mass its spring was taken for one that no step can show, and lost 51 of 133 J in ten seconds.
     fn damp_unresolved_modes(&mut self, h: f64) {
         self.measure_soft_mobility(h);
-        for (g, damping) in self.rows.groups.iter().zip(&mut self.soft_damping) {
+        self.springs.swing.resize(self.rows.groups.len(), 0.0);
+        for (k, (g, damping)) in self.rows.groups.iter().zip(&mut self.soft_damping).enumerate() {
             let Law::Soft { stiffness, damping: own } = g.law else { continue };
             let y = 0.25 * stiffness * *damping * h * h;
+            self.springs.swing[k] = y;
             self.springs.unresolved += usize::from(y > UNRESOLVED);
             *damping = if y > 0.0 { own + 0.5 * stiffness * h / (1.0 + (1.0 / y).powi(2)) } else { own };
         }
+    }
+
+    /// The energy of soft rows that the ends of steps of length `h` do not tell of, at `s`, at which the rows are: a spring
+    /// that swings gives and takes `y = w^2 h^2 / 4` of its energy within a step, and no more than all of it.
+    pub(super) fn unseen_energy(&self, s: &State, h: f64) -> f64 {
+        let (rows, springs) = (&self.rows, &self.springs);
+        if springs.swing.len() != rows.groups.len() {
+            return 0.0;
+        }
+        let longer = (h / springs.swing_over).powi(2);
+        let mut sum = 0.0;
+        for (g, y) in rows.groups.iter().zip(&springs.swing).filter(|(_, y)| **y > 0.0) {
+            let Law::Soft { stiffness, .. } = g.law else { continue };
+            let y = y * longer;
+            for r in g.range() {
+                let stored = 0.5 * stiffness * rows.wanted(r).powi(2);
+                // Half of `w^-2 k v^2`, times `y`.
+                let moving = 0.125 * stiffness * (h * rows.speed(r, s)).powi(2);
+                sum += (y * stored + moving) / (1.0 + y);
+            }
+        }
+        sum
     }
 
     /// What a unit of force does to each soft block, in `soft_damping` for the moment.
