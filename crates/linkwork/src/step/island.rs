@@ -572,10 +572,10 @@ impl Outcome {
         // Limits that are crossed, or push where they are not reached, are laws like those of contact. How far off they are is
         // not held against a gap: they are closed at the end of the step all the same.
         const OFF_LIMITS: f64 = 2.0;
-        let touching = if self.contacts.heaps > 0 { 0.0 } else { self.contacts.residual };
         let off = |residual: f64| residual / (OFF_LAW * whole.c.tolerance);
         let limits = off(self.limits.residual).min(OFF_LIMITS);
-        self.off_law = if few { 0.0 } else { crate::solve::larger(off(touching), limits) };
+        let off_law = crate::solve::larger(off(self.contacts.residual), limits);
+        self.off_law = if few || self.contacts.heaps > 0 { 0.0 } else { off_law };
         let heap = self.contacts.heaps > 0 && !w.touch.crowd.swept;
         self.sunk = if few || heap { 0.0 } else { w.touch.sank() };
         // Joints that were closed before the step moved solids without time: it counts from there.

@@ -4,7 +4,8 @@
 //! in a few substeps: forces, the impulses of the substep before as a warm start, sweeps over all points
 //! (`solve/heap.rs`), motion. Many short substeps with one sweep each leave far
 //! less open than one long one with as many (small steps; Macklin et al. 2019). Overlaps that sweeps leave come apart
-//! through the positions alone, so that no speed comes of them. What it costs is known before it begins, and the receipt
+//! through the positions alone, so that no speed comes of them. Only where something would still sink in, as what is light does
+//! below what is heavy, sweeps go on, in conjugate directions. What it costs at most is known before it begins, and the receipt
 //! tells how far it is from the laws: nothing is solved again.
 
 use super::stages::approach;
