@@ -135,6 +135,17 @@ fn a_million_vertices_are_refused_soon() {
     assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
 }
 
+/// As many vertices as there may be make a rope, too, and one more is one too many.
+#[test]
+fn ropes_may_have_as_many_vertices_as_sheets() {
+    let reads = |n: usize| {
+        let text = format!("cloth c: grid {n} 1 spacing 0.1; mass 1; stretch 10; end");
+        linkwork::scene::load(&text, &mut |_| Err("no files".into())).0.is_some()
+    };
+    assert!(reads(250_000));
+    assert!(!reads(250_001));
+}
+
 /// Runs for a while: nothing is rejected, nothing is not finite, and no momentum comes of nothing.
 fn runs(what: &str, m: &Mechanism, steps: usize) {
     // Two vertices in one place are pushed apart by their thickness, which takes energy from nowhere.

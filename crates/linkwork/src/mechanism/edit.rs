@@ -327,7 +327,7 @@ mod tests {
         assert!(m.add_material(Material { friction: f64::NAN, ..Material::default() }).is_err());
         let key = |time| Key { time, position: Vector::ZERO, rotation: Rotation::IDENTITY };
         let back = Trajectory { name: "t".into(), keys: vec![key(1.0), key(0.0)], looped: true };
-        assert!(m.add_trajectory(back).unwrap_err().0.contains("later ones"));
+        assert!(m.add_trajectory(back).unwrap_err().0.contains("increasing times"));
         assert!(m.springs().is_empty() && m.forces().is_empty() && m.ignores().is_empty());
         assert!(m.materials().is_empty() && m.trajectories().is_empty());
     }

@@ -21,9 +21,9 @@ use crate::solid::{Collide, Kernel, Solid, SolidId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Most vertices along one side of a grid, and in all.
-const MOST_SIDE: u32 = 100_000;
-const MOST_VERTICES: u64 = 250_000;
+/// Most vertices of a soft body, and so along one side of a grid.
+const MOST_SIDE: u32 = 250_000;
+const MOST_VERTICES: u64 = MOST_SIDE as u64;
 /// Largest strain of cloth where the file is silent.
 const DEFAULT_LIMIT: f64 = 0.1;
 
