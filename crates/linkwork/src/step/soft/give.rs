@@ -27,8 +27,9 @@ struct Span {
 /// What limits give way to.
 #[derive(Default)]
 pub(super) struct Giving {
-    /// Limits give way in this step.
+    /// Limits give way in this step; only to what began beyond them, and comes back.
     pub acts: bool,
+    pub recovers: bool,
     /// Spans were looked at in this step.
     looked: bool,
     /// Who is held, in order, and how far apart they may be.
@@ -40,7 +41,7 @@ pub(super) struct Giving {
 
 impl Giving {
     pub fn begin(&mut self) {
-        (self.acts, self.looked) = (false, false);
+        (self.acts, self.recovers, self.looked) = (false, false, false);
     }
 }
 
@@ -48,6 +49,7 @@ impl Soft {
     /// Limits are springs from here on. Places are looked for from where the step began.
     pub(super) fn give_way(&mut self, held: &State) {
         self.let_limits_give();
+        self.giving.recovers = false;
         self.begin_again(held);
     }
 
@@ -86,6 +88,7 @@ impl Soft {
             self.pulls.iter_mut().for_each(|p| p.longest = p.longest.max(p.l0));
         }
         self.let_limits_give();
+        self.giving.recovers = !contradict;
         self.dampen();
     }
 

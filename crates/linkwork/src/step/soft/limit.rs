@@ -113,7 +113,8 @@ impl Soft {
         for (line, p) in self.lines.iter().zip(&self.pulls).filter(|(l, _)| l.longest.is_finite()) {
             report.limited += usize::from(p.held > 0.0);
             // Elsewhere what began too long comes back, and is no matter of this step.
-            let grew = self.giving.acts || p.l1 - p.longest > BEARABLE * line.length;
+            let gives = self.giving.acts && !self.giving.recovers;
+            let grew = gives || p.l1 - p.longest > BEARABLE * line.length;
             report.gave_way += usize::from(grew && p.l1 - line.longest > GAVE * line.length);
             report.excess = report.excess.max((p.l1 - line.longest) / line.length);
             report.strain = report.strain.max(p.l1 / line.length - 1.0);
