@@ -230,6 +230,8 @@ joint hold: pin; object2 a; frame1 -0.5 0.2 0 axis 0 0 1; frame2 0 0 0 axis 0 0 
   await page.locator('canvas').focus();
   await page.keyboard.press('Delete');
   await until('deleted with what names them', () => page.evaluate(() => linkwork.app.scene.solids.length === 4 && linkwork.app.scene.joints.length === 3));
+  // The scene that the server makes of the text comes a little later, and draws the inspector anew.
+  await settled();
   await page.evaluate(() => linkwork.app.choose(['a', 'b', 'c']));
   await page.click('#inspect-ungroup');
   await until('free again', async () => !/weld/.test(await text()));
